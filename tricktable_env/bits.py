@@ -1,0 +1,154 @@
+"""Kernels on 64-bit words: sets of cards as bits, and the engine's random stream.
+
+All shift counts are uint64: numba turns a mix of uint64 and int64 into a float.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from tricktable_env.jit import kernel
+
+ONE = np.uint64(1)
+ZERO = np.uint64(0)
+
+
+@intrinsic
+def popcount(typingctx: Any, word: Any) -> Any:
+    """Number of bits set in a uint64, as uint64."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def lowest(typingctx: Any, word: Any) -> Any:
+    """Index of the lowest bit set in a uint64, as uint64; 64 for an empty word."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def leading_zeros(typingctx: Any, word: Any) -> Any:
+    """Number of zero bits above the highest one of a uint64, as uint64; 64 for an empty word."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def store_word(typingctx: Any, array: Any, index: Any, word: Any) -> Any:
+    """Writes the 8 bytes of a uint64, lowest first, to a contiguous uint8 array at `index`.
+
+    Nothing checks that the 8 bytes lie within the array.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        integer = ir.IntType(64)
+        address = builder.add(builder.ptrtoint(data, integer), args[1])
+        builder.store(args[2], builder.inttoptr(address, integer.as_pointer()), align=1)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.uint64), generate
+
+
+@kernel
+def spread(bits: np.uint64) -> np.uint64:
+    """Spreads the low 8 bits of a word over its 8 bytes, each 0 or 1, lowest first."""
+    lanes = (bits & np.uint64(0xFF)) * np.uint64(0x0101010101010101)
+    lanes &= np.uint64(0x8040201008040201)
+    return ((lanes + np.uint64(0x7F7F7F7F7F7F7F7F)) >> np.uint64(7)) & np.uint64(0x0101010101010101)
+
+
+@kernel
+def bit(index: int) -> np.uint64:
+    """The word with one bit set: bit(3) is 8."""
+    return ONE << np.uint64(index)
+
+
+@kernel
+def has(word: np.uint64, index: int) -> bool:
+    """Whether bit `index` of `word` is set."""
+    return (word >> np.uint64(index)) & ONE != ZERO
+
+
+@kernel
+def size(word: np.uint64) -> int:
+    """Number of bits set, as int64."""
+    return np.int64(popcount(word))
+
+
+@kernel
+def first(word: np.uint64) -> int:
+    """Index of the lowest bit set, as int64; the word must not be empty."""
+    return np.int64(lowest(word))
+
+
+@kernel
+def last(word: np.uint64) -> int:
+    """Index of the highest bit set, as int64; the word must not be empty."""
+    return 63 - np.int64(leading_zeros(word))
+
+
+@kernel
+def nth(word: np.uint64, n: int) -> int:
+    """Index of the n-th bit set, counted from the lowest as 0."""
+    for _ in range(n):
+        word &= word - ONE
+    return np.int64(lowest(word))
+
+
+@kernel
+def mix(word: np.uint64) -> np.uint64:
+    """Scrambles a word: the finalizer of SplitMix64 (Steele, Lea, Flood 2014)."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+@kernel
+def draw(words: np.ndarray, at: int) -> np.uint64:
+    """The next 64 random bits of the SplitMix64 stream kept in `words[at]`, which advances."""
+    words[at] += np.uint64(0x9E3779B97F4A7C15)
+    return mix(words[at])
+
+
+@kernel
+def below(words: np.ndarray, at: int, n: int) -> int:
+    """A random number 0 <= x < n from the stream in `words[at]`.
+
+    Multiply and shift on 32 bits (Lemire 2019): for n up to 52 no value's chance is off by more
+    than one part in 80 million.
+    """
+    return np.int64(((draw(words, at) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+
+
+@kernel
+def shuffle(cards: np.ndarray, n: int, words: np.ndarray, at: int) -> None:
+    """Shuffles `cards[:n]` in place (Fisher and Yates) with the stream in `words[at]`."""
+    for i in range(n - 1, 0, -1):
+        j = below(words, at, i + 1)
+        cards[i], cards[j] = cards[j], cards[i]
+
+
+@kernel
+def stream(seed: np.uint64, a: int, b: int) -> np.uint64:
+    """The start of the random stream that belongs to (seed, a, b), as in (seed, seat, ply).
+
+    Two rounds of scrambling keep neighbouring keys apart and the seed out of reach.
+    """
+    key = mix(np.uint64(seed) + np.uint64(0xD1342543DE82EF95) * np.uint64(a + 1))
+    return mix(key ^ mix(np.uint64(b) + np.uint64(0x2545F4914F6CDD1D)))

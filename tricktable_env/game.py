@@ -1,0 +1,242 @@
+"""What an adapter may ask of a game.
+
+The adapters (`envs`), the matches and the training know a game by the verbs below and nothing else;
+a third game is one more folder that offers them. A game object is its rules with verbs: immutable,
+picklable, equal when the rules are equal.
+
+Words: a *seat* is a place at the table as the rules name it (in Tableau its role: 0 the caller,
+1 the dealer). A *player* is who keeps playing while seats change (`player_0`, `player_1`, ...);
+where seats never change the two are the same number. A *state* is a packed row of uint64 words;
+a *view* is a row of the same length that holds what one seat has seen. `rows` picks rows of a
+batch: `[n] int64` indices; results have n rows in that order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tricktable_env.cards import Mask, Seat, Words
+
+Player: TypeAlias = int
+"""0 to num_players - 1; `player_i` in PettingZoo."""
+Action: TypeAlias = int
+Rows: TypeAlias = npt.NDArray[np.int64]
+"""`[n] int64`, indices of rows of a batch."""
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+
+NOBODY = -1
+"""The player to act when an episode is over."""
+ILLEGAL, RUNNING, ENDED = -1, 0, 1
+"""The status of a step: refused with nothing changed; the episode goes on; it ended."""
+
+
+class RulesError(ValueError):
+    """An option of the rules, or a combination of them, that makes no sense."""
+
+
+class PositionError(ValueError):
+    """A position or deck that does not fit the rules; the message quotes the part at fault."""
+
+
+class IllegalActionError(ValueError):
+    """An action that the rules do not allow now; the game is as it was before.
+
+    Args:
+        action: what was tried, in words.
+        legal: what is legal, in words.
+    """
+
+    def __init__(self, action: str, legal: Sequence[str]) -> None:
+        self.action, self.legal = action, tuple(legal)
+        super().__init__(f"illegal action {action}; legal: {', '.join(legal) or 'none, it is over'}")
+
+    def __reduce__(self) -> tuple[type[IllegalActionError], tuple[str, tuple[str, ...]]]:
+        return type(self), (self.action, self.legal)
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A named part of the flat observation or of the full-information tensor."""
+
+    name: str
+    """As in PLANES, FLAGS and GLOBALS, suits as `S.hand`; `legal`."""
+    start: int
+    """Index of its first entry."""
+    size: int
+    """Number of entries."""
+    high: int
+    """Largest value of an entry."""
+    meaning: str
+    """What it says, in words."""
+
+
+class Game(Protocol):
+    """A card game with its rules fixed."""
+
+    @property
+    def name(self) -> str:
+        """`tableau` or `honors`."""
+
+    @property
+    def rules(self) -> Any:
+        """The options: a frozen dataclass, checked for sense, whose type is `rules_type`."""
+
+    @property
+    def rules_type(self) -> type[Any]:
+        """The dataclass of options."""
+
+    @property
+    def num_players(self) -> int:
+        """Number of players P."""
+
+    @property
+    def num_actions(self) -> int:
+        """Size A of the action space, whatever the deck."""
+
+    @property
+    def words(self) -> int:
+        """Length W of a state and of a view."""
+
+    @property
+    def observation_size(self) -> int:
+        """Length D of the flat observation."""
+
+    @property
+    def observation_high(self) -> Bytes:
+        """`[D] uint8`, the largest value of each entry; the lowest is 0."""
+
+    @property
+    def layout(self) -> tuple[Slice, ...]:
+        """The parts of the flat observation in order, suit by suit; their sizes add up to D."""
+
+    @property
+    def full_layout(self) -> tuple[Slice, ...]:
+        """The parts of the full-information tensor in order: `layout`, then what is hidden."""
+
+    @property
+    def history_size(self) -> int:
+        """Length H of the history; its entries are codes up to 255."""
+
+    @property
+    def full_size(self) -> int:
+        """Length F of the full-information tensor."""
+
+    @property
+    def mask_slice(self) -> slice:
+        """Where the observation repeats the action mask, so that no policy can be without it."""
+
+    @property
+    def seat_names(self) -> Mapping[str, Player]:
+        """Names that the option `seat` takes for a player, as `caller` for 0."""
+
+    # -- states ------------------------------------------------------------------------------
+    def new(self, seeds: npt.NDArray[np.uint64]) -> Words:
+        """Makes a batch that holds the rules and a stream of deals a row, with nothing dealt.
+
+        Args:
+            seeds: `[B] uint64`; row i deals as any other row with the same seed does.
+
+        Returns:
+            `[B, W] uint64`.
+        """
+
+    def deal(self, states: Words, rows: Rows) -> None:
+        """Begins a new episode in some rows, each from its own stream, in place."""
+
+    def deal_deck(self, state: Words, deck: Sequence[int]) -> None:
+        """Begins a new episode in one row `[W]` with the deck in the order given.
+
+        Raises:
+            PositionError: not every card of the deck once.
+        """
+
+    def place(self, state: Words, position: str) -> None:
+        """Begins a new episode in one row `[W]` from the text of a position.
+
+        Raises:
+            NotationError: no position.
+            PositionError: one that the rules do not allow, or that is finished or seen by one seat.
+        """
+
+    def players(self, states: Words, rows: Rows) -> npt.NDArray[np.int64]:
+        """Who is to act: `[n] int64`, players, NOBODY where the episode is over."""
+
+    def step(
+        self, states: Words, rows: Rows, actions: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
+        """Takes one action in each of some rows, in place.
+
+        Args:
+            states: `[B, W] uint64`.
+            rows: `[n] int64`, each row at most once.
+            actions: `[n] int64`; any number may stand there, only legal ones change a row.
+
+        Returns:
+            The status of each row `[n] int8` (ILLEGAL, RUNNING or ENDED) and what it paid each
+            player `[n, P] float32`.
+        """
+
+    # -- what is seen ------------------------------------------------------------------------
+    def views(self, states: Words, rows: Rows, players: npt.NDArray[np.int64]) -> Words:
+        """Packs what a player has seen in each row: `[n, W] uint64`, fresh."""
+
+    def masks(self, views: Words) -> Mask:
+        """The legal actions of each view: `[n, A] int8`, 1 = legal; zero where it is not to act."""
+
+    def encode(self, views: Words) -> tuple[Bytes, Mask]:
+        """The flat observation `[n, D] uint8` and the mask `[n, A] int8` of each view, fresh."""
+
+    def observe(
+        self, states: Words, rows: Rows, players: npt.NDArray[np.int64]
+    ) -> tuple[Bytes, Mask]:
+        """Equals `encode(views(...))`, in one pass."""
+
+    def histories(
+        self, states: Words, rows: Rows, players: npt.NDArray[np.int64]
+    ) -> Bytes:
+        """The ordered history as each player has seen it: `[n, H] uint8`, fresh."""
+
+    def observe_full(
+        self, states: Words, rows: Rows, players: npt.NDArray[np.int64]
+    ) -> Bytes:
+        """The full-information tensor from a player's side: `[n, F] uint8`, fresh.
+
+        Hidden cards included: for critics and for study, never for an agent.
+        """
+
+    def sample(self, view: Words, rng: np.random.Generator) -> Words:
+        """Draws a state `[W]` evenly from all deals that agree with a view `[W]`."""
+
+    # -- words -------------------------------------------------------------------------------
+    def outcome(self, state: Words) -> dict[str, Any]:
+        """What a last step's info carries: `winner`, and `tricks` or `points`."""
+
+    def share(self, state: Words, player: Player) -> float:
+        """What part of the finished episode a player won: 1, 0, or a part where it is shared."""
+
+    def margin(self, state: Words, player: Player) -> float:
+        """How far a player is ahead at the end: own tricks (or points) minus the others' mean."""
+
+    def position(self, state: Words, seat: Seat | None = None) -> str:
+        """Writes a position, whole or as a seat sees it."""
+
+    def information_state(self, state: Words, seat: Seat) -> str:
+        """Writes all that a seat has seen, in order."""
+
+    def action_text(self, action: Action) -> str:
+        """Writes an action: `AS`, `trump S`."""
+
+    def read_action(self, text: str) -> Action:
+        """Reads an action.
+
+        Raises:
+            NotationError: no action.
+        """
+
+    def seat_of(self, state: Words, player: Player) -> Seat:
+        """The seat that a player has in this round."""

@@ -1,0 +1,279 @@
+"""Agents as the environments and matches ask them, their random streams, and their names.
+
+An agent sees views, never a state. It is named by a spec, `NAME[:key=value,...]`, as in
+`montecarlo:worlds=20`; the names come from the entry point group `tricktable.agents`, so an
+environment can name an opponent without importing upwards, and other packages can add theirs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import operator
+import re
+import sys
+import types
+import typing
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from typing import Any, Protocol, TypeAlias, Union, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from tricktable_env.bits import stream
+from tricktable_env.cards import Mask, Words
+from tricktable_env.game import Game
+from tricktable_env.jit import kernel
+
+Actions: TypeAlias = npt.NDArray[np.int64]
+"""`[B] int64`."""
+
+AGENTS: dict[str, str] = {
+    "random": "agents.random:RandomAgent",
+    "greedy": "agents.greedy:GreedyAgent",
+    "policy": "agents.policy:PolicyAgent",
+}
+"""Our own agents, for a checkout that is not installed: the entry points say the same."""
+GROUP = "tricktable.agents"
+POSITIONAL = ""
+"""The key under which `parse_spec` keeps an option without a name, as the path in `policy:PATH`."""
+
+
+class AgentSpecError(ValueError):
+    """A spec that names no agent, or options that the agent does not have or take."""
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """A player: a view in, an action out.
+
+    An agent may also have `act_batch(views [B, W], masks [B, A], streams: Streams) -> [B] int64`,
+    which `decide` prefers. A class that a spec can name is called `Class(game, **options)`; its
+    options are the annotated parameters of `__init__` (int, float, str, bool, or one of them or
+    None), and the first line of its docstring says what it does.
+    """
+
+    def act(self, view: Words, mask: Mask, rng: np.random.Generator) -> int:
+        """Chooses an action.
+
+        Args:
+            view: `[W] uint64`, what the agent's seat has seen.
+            mask: `[A] int8`, 1 = legal.
+            rng: the random stream of this one decision.
+        """
+
+
+class Streams:
+    """Random streams, one a row.
+
+    Args:
+        keys: `[B] uint64`, where each stream starts; kernels draw from these words themselves.
+    """
+
+    def __init__(self, keys: npt.NDArray[np.uint64]) -> None:
+        self.keys = keys
+        self._made: dict[int, np.random.Generator] = {}
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @typing.overload
+    def __getitem__(self, index: int) -> np.random.Generator: ...
+    @typing.overload
+    def __getitem__(self, index: slice | npt.NDArray[Any]) -> Streams: ...
+    def __getitem__(self, index: Any) -> np.random.Generator | Streams:
+        """The generator of one row, made when first asked for, or the streams of several rows."""
+        if isinstance(index, slice) or getattr(index, "ndim", 0):
+            return Streams(self.keys[index])
+        row = range(len(self.keys))[operator.index(index)]
+        if row not in self._made:
+            self._made[row] = np.random.Generator(np.random.SFC64(int(self.keys[row])))
+        return self._made[row]
+
+
+@kernel
+def _stream_keys(
+    seeds: np.ndarray, deals: np.ndarray, players: np.ndarray, plies: np.ndarray, out: np.ndarray
+) -> None:
+    """Writes the start of the stream of each (seed, deal, player, ply)."""
+    for i in range(out.shape[0]):
+        out[i] = stream(stream(seeds[i], deals[i], players[i]), plies[i], 0)
+
+
+def decision_streams(
+    seeds: npt.NDArray[np.uint64],
+    deals: npt.NDArray[np.int64],
+    players: npt.NDArray[np.int64],
+    plies: npt.NDArray[np.int64],
+) -> Streams:
+    """Returns the streams that belong to decisions, whatever else is decided beside them.
+
+    Args:
+        seeds: `[B] uint64`.
+        deals: `[B] int64`, which deal or episode under that seed.
+        players: `[B] int64`, who decides.
+        plies: `[B] int64`, how many decisions came before in that deal.
+    """
+    keys = np.empty(len(seeds), np.uint64)
+    _stream_keys(seeds, deals, players, plies, keys)
+    return Streams(keys)
+
+
+def decide(agent: Agent, views: Words, masks: Mask, streams: Streams) -> Actions:
+    """Asks an agent for its actions: the one way in which any adapter or match does.
+
+    Legality is not checked here; the step of the game does that.
+
+    Args:
+        agent: who decides.
+        views: `[B, W] uint64`.
+        masks: `[B, A] int8`.
+        streams: B streams.
+
+    Returns:
+        `[B] int64`.
+
+    Raises:
+        TypeError: the agent gave what are no integers.
+    """
+    batched = getattr(agent, "act_batch", None)
+    if batched is None:
+        chosen = [agent.act(views[i], masks[i], streams[i]) for i in range(len(views))]
+        return np.array([operator.index(action) for action in chosen], np.int64)
+    actions = np.asarray(batched(views, masks, streams))
+    if actions.dtype.kind not in "iu" or actions.shape != (len(views),):
+        raise TypeError(
+            f"{type(agent).__name__}.act_batch gave {actions.dtype} of shape {actions.shape}, "
+            f"not {len(views)} integers"
+        )
+    return actions.astype(np.int64, copy=False)
+
+
+# -- specs -----------------------------------------------------------------------------------
+def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
+    """Splits `NAME[:key=value,...]`.
+
+    The first part may lack its key, as the path in `policy:PATH`; it stands under `POSITIONAL`.
+    Any other part without a key goes on with the value before it, so that values may hold commas.
+
+    Raises:
+        AgentSpecError: no name, or a key twice.
+    """
+    name, _, rest = spec.partition(":")
+    if not name:
+        raise AgentSpecError(f"no agent name in {spec!r} (as random, or montecarlo:worlds=20)")
+    options: dict[str, str] = {}
+    key = POSITIONAL
+    for i, part in enumerate(rest.split(",") if rest else []):
+        match = re.fullmatch(r"([A-Za-z_]\w*)=(.*)", part, re.DOTALL)
+        if match is None and i:
+            options[key] += f",{part}"
+            continue
+        key, value = match.groups() if match else (POSITIONAL, part)
+        if key in options:
+            raise AgentSpecError(f"option {key!r} twice in {spec!r}")
+        options[key] = value
+    return name, options
+
+
+def agent_names() -> tuple[str, ...]:
+    """Lists the names that a spec may begin with."""
+    return tuple(sorted(_entries()))
+
+
+def agent_class(name: str) -> Callable[..., Agent]:
+    """Returns the agent class of a name.
+
+    Raises:
+        AgentSpecError: an unknown name, or an agent that can't be imported.
+    """
+    entries = _entries()
+    if name not in entries:
+        raise AgentSpecError(f"no agent {name!r}; there are {', '.join(sorted(entries))}")
+    module, _, attribute = entries[name].partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise AgentSpecError(_import_fault(name, module, error)) from error
+    return typing.cast("Callable[..., Agent]", found)
+
+
+def agent_options(agent: Callable[..., Agent]) -> dict[str, inspect.Parameter]:
+    """Lists the options of an agent class by name: their annotations resolved, their defaults."""
+    hints = typing.get_type_hints(agent.__init__ if isinstance(agent, type) else agent)
+    parameters = list(inspect.signature(agent).parameters.values())[1:]  # the first is the game
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {
+        p.name: p.replace(annotation=hints.get(p.name, str)) for p in parameters if p.kind in named
+    }
+
+
+def make_agent(spec: str, game: Game) -> Agent:
+    """Makes the agent that a spec names.
+
+    Args:
+        spec: `NAME[:key=value,...]`.
+        game: the game that it is to play.
+
+    Raises:
+        AgentSpecError: an unknown name or option, or a value that the agent does not take.
+    """
+    name, texts = parse_spec(spec)
+    made = agent_class(name)
+    options = agent_options(made)
+    if POSITIONAL in texts:
+        if not options:
+            raise AgentSpecError(f"agent {name!r} has no options, so not {texts[POSITIONAL]!r}")
+        texts = {next(iter(options)) if key == POSITIONAL else key: t for key, t in texts.items()}
+    values = {}
+    for key, text in texts.items():
+        if key not in options:
+            known = ", ".join(options) or "none"
+            raise AgentSpecError(f"agent {name!r} has no option {key!r}; its options: {known}")
+        values[key] = _value(text, options[key].annotation, f"option {key!r} of agent {name!r}")
+    missing = [k for k, p in options.items() if p.default is p.empty and k not in values]
+    if missing:
+        raise AgentSpecError(f"agent {name!r} needs {missing[0]}=..., as {name}:{missing[0]}=...")
+    try:
+        return made(game, **values)
+    except AgentSpecError:
+        raise
+    except ValueError as error:
+        raise AgentSpecError(f"agent {spec!r}: {error}") from error
+
+
+def _entries() -> Mapping[str, str]:
+    return AGENTS | {entry.name: entry.value for entry in entry_points(group=GROUP)}
+
+
+def _import_fault(name: str, module: str, error: Exception) -> str:
+    root = module.partition(".")[0]
+    imported = sys.modules.get(root)
+    if root == "agents" and imported is not None and not hasattr(imported, "TRICKTABLE"):
+        places = getattr(imported, "__file__", None) or list(getattr(imported, "__path__", []))
+        return (
+            f"agent {name!r} is in tricktable's package `agents`, but another package of that "
+            f"name was imported from {places}"
+        )
+    return f"agent {name!r} ({module}) can't be imported: {error}"
+
+
+_BOOLS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def _value(text: str, annotation: Any, what: str) -> Any:
+    """Reads an option's value as its annotation says."""
+    kinds = [annotation]
+    if typing.get_origin(annotation) in (Union, types.UnionType):
+        kinds = list(typing.get_args(annotation))
+        if type(None) in kinds and text.lower() == "none":
+            return None
+    kind = next((k for k in (bool, int, float) if k in kinds), str)
+    try:
+        return _BOOLS[text.lower()] if kind is bool else kind(text)
+    except (KeyError, ValueError):
+        expected = {bool: "true or false", int: "an integer", float: "a number"}[kind]
+        raise AgentSpecError(f"{what} is {expected}, not {text!r}") from None
