@@ -5,7 +5,8 @@ All shift counts are uint64: numba turns a mix of uint64 and int64 into a float.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir
@@ -13,6 +14,9 @@ from numba import types
 from numba.extending import intrinsic
 
 from tricktable_env.jit import kernel
+
+int64 = cast(Callable[[Any], int], np.int64)
+"""Makes a whole number of a word or a flag in a kernel."""
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)
@@ -75,7 +79,7 @@ def spread(bits: np.uint64) -> np.uint64:
 
 @kernel
 def bit(index: int) -> np.uint64:
-    """The word with one bit set: bit(3) is 8."""
+    """The word with only bit `index` set."""
     return ONE << np.uint64(index)
 
 
@@ -88,19 +92,19 @@ def has(word: np.uint64, index: int) -> bool:
 @kernel
 def size(word: np.uint64) -> int:
     """Number of bits set, as int64."""
-    return np.int64(popcount(word))
+    return int64(popcount(word))
 
 
 @kernel
 def first(word: np.uint64) -> int:
     """Index of the lowest bit set, as int64; the word must not be empty."""
-    return np.int64(lowest(word))
+    return int64(lowest(word))
 
 
 @kernel
 def last(word: np.uint64) -> int:
     """Index of the highest bit set, as int64; the word must not be empty."""
-    return 63 - np.int64(leading_zeros(word))
+    return 63 - int64(leading_zeros(word))
 
 
 @kernel
@@ -108,7 +112,7 @@ def nth(word: np.uint64, n: int) -> int:
     """Index of the n-th bit set, counted from the lowest as 0."""
     for _ in range(n):
         word &= word - ONE
-    return np.int64(lowest(word))
+    return int64(lowest(word))
 
 
 @kernel
@@ -133,7 +137,7 @@ def below(words: np.ndarray, at: int, n: int) -> int:
     Multiply and shift on 32 bits (Lemire 2019): for n up to 52 no value's chance is off by more
     than one part in 80 million.
     """
-    return np.int64(((draw(words, at) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+    return int64(((draw(words, at) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
 @kernel

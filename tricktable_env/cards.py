@@ -92,7 +92,9 @@ def read_hand(text: str) -> CardSet:
     """
     suits = text.split(".")
     if len(suits) != 4:
-        raise NotationError(f"no hand: {text!r} (four suits S.H.D.C with three dots, as AK2.QJ..T93)")
+        raise NotationError(
+            f"no hand: {text!r} (four suits S.H.D.C with three dots, as AK2.QJ..T93)"
+        )
     result = 0
     for suit, ranks in enumerate(suits):
         before = SUIT_SIZE
@@ -103,7 +105,9 @@ def read_hand(text: str) -> CardSet:
             if rank == before:
                 raise NotationError(f"card {letter}{SUITS[suit]} twice in hand {text!r}")
             if rank > before:
-                raise NotationError(f"ranks out of order in hand {text!r}: {ranks!r} is not high to low")
+                raise NotationError(
+                    f"ranks out of order in hand {text!r}: {ranks!r} is not high to low"
+                )
             before = rank
             result |= 1 << (SUIT_SIZE * suit + rank)
     return result

@@ -53,7 +53,9 @@ class IllegalActionError(ValueError):
 
     def __init__(self, action: str, legal: Sequence[str]) -> None:
         self.action, self.legal = action, tuple(legal)
-        super().__init__(f"illegal action {action}; legal: {', '.join(legal) or 'none, it is over'}")
+        super().__init__(
+            f"illegal action {action}; legal: {', '.join(legal) or 'none, it is over'}"
+        )
 
     def __reduce__(self) -> tuple[type[IllegalActionError], tuple[str, tuple[str, ...]]]:
         return type(self), (self.action, self.legal)
@@ -196,14 +198,10 @@ class Game(Protocol):
     ) -> tuple[Bytes, Mask]:
         """Equals `encode(views(...))`, in one pass."""
 
-    def histories(
-        self, states: Words, rows: Rows, players: npt.NDArray[np.int64]
-    ) -> Bytes:
+    def histories(self, states: Words, rows: Rows, players: npt.NDArray[np.int64]) -> Bytes:
         """The ordered history as each player has seen it: `[n, H] uint8`, fresh."""
 
-    def observe_full(
-        self, states: Words, rows: Rows, players: npt.NDArray[np.int64]
-    ) -> Bytes:
+    def observe_full(self, states: Words, rows: Rows, players: npt.NDArray[np.int64]) -> Bytes:
         """The full-information tensor from a player's side: `[n, F] uint8`, fresh.
 
         Hidden cards included: for critics and for study, never for an agent.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tricktable_env.bits import ZERO
+from tricktable_env.bits import ZERO, int64
 from tricktable_env.game import ENDED, ILLEGAL, NOBODY, RUNNING
 from tricktable_env.jit import kernel
 from tricktable_env.tableau.infostate import sample, view
@@ -52,13 +52,11 @@ def player_rows(states: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
     """Writes who is to act in each row; NOBODY where all is over."""
     for i in range(rows.shape[0]):
         s = states[rows[i]]
-        out[i] = NOBODY if s[LEFT] == ZERO else player_of(s, np.int64(s[TURN]))
+        out[i] = NOBODY if s[LEFT] == ZERO else player_of(s, int64(s[TURN]))
 
 
 @kernel
-def view_rows(
-    states: np.ndarray, rows: np.ndarray, players: np.ndarray, out: np.ndarray
-) -> None:
+def view_rows(states: np.ndarray, rows: np.ndarray, players: np.ndarray, out: np.ndarray) -> None:
     """Packs the view of a player in each row; the swap of seats is its own inverse."""
     for i in range(rows.shape[0]):
         s = states[rows[i]]

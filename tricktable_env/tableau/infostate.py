@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tricktable_env.bits import ONE, ZERO, below, bit, draw, first, has, popcount, shuffle, size
+from tricktable_env.bits import ONE, ZERO, bit, draw, first, has, int64, popcount, shuffle, size
 from tricktable_env.cards import SUIT_CARDS, SUIT_SIZE, Seat, Words
 from tricktable_env.jit import kernel
 from tricktable_env.tableau.rules import call_cards, first_leader, hand_size, num_piles, num_tricks
@@ -127,7 +127,7 @@ def sample(v: np.ndarray, words: np.ndarray, at: int, out: np.ndarray) -> None:
     out[VIEWER] = ZERO
     out[UNSEEN] = ZERO
     out[RNG] = draw(words, at)
-    seat = np.int64(v[VIEWER]) - 1
+    seat = int64(v[VIEWER]) - 1
     other = 1 - seat
     cards = np.empty(52, np.int64)
     if v[TRUMP] == np.uint64(NOT_CALLED):
@@ -136,7 +136,7 @@ def sample(v: np.ndarray, words: np.ndarray, at: int, out: np.ndarray) -> None:
     pool = unseen(v)
     n = _fill(cards, pool & ~void_cards(v, other))
     shuffle(cards, n, words, at)
-    for i in range(np.int64(v[UNSEEN])):
+    for i in range(int64(v[UNSEEN])):
         out[HAND + other] |= bit(cards[i])
     n = _fill(cards, pool & ~out[HAND + other])
     shuffle(cards, n, words, at)
@@ -158,7 +158,7 @@ def sample(v: np.ndarray, words: np.ndarray, at: int, out: np.ndarray) -> None:
 @kernel
 def restore_uncovered(v: np.ndarray, out: np.ndarray) -> None:
     """Notes in a sampled state what the history says lay under the piles uncovered since."""
-    for ply in range(np.int64(v[PLY])):
+    for ply in range(int64(v[PLY])):
         card, reveal = event(v, ply)
         if FROM_HAND < reveal < BARE:
             owner = 1 if has(v[PLAYED + 1], card) else 0
@@ -169,7 +169,7 @@ def restore_uncovered(v: np.ndarray, out: np.ndarray) -> None:
 def dealt_hand(s: np.ndarray, seat: int) -> np.uint64:
     """The hand that a seat held at the start: what it holds, and what it played from it."""
     hand = s[HAND + seat]
-    for ply in range(np.int64(s[PLY])):
+    for ply in range(int64(s[PLY])):
         action, reveal = event(s, ply)
         if action < CALL and reveal == FROM_HAND and has(s[PLAYED + seat], action):
             hand |= bit(action)
@@ -181,7 +181,7 @@ def _sample_call_hand(
     v: np.ndarray, words: np.ndarray, at: int, cards: np.ndarray, out: np.ndarray
 ) -> None:
     """Draws which of its cards the caller had seen at the call, where there was one."""
-    if np.int64(v[PLY]) == 0 or event(v, 0)[0] < CALL:
+    if int64(v[PLY]) == 0 or event(v, 0)[0] < CALL:
         return
     n = _fill(cards, dealt_hand(out, CALLER))
     shuffle(cards, n, words, at)

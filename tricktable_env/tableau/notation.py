@@ -8,6 +8,7 @@ taken apart; it knows nothing of the rules. `place` and `position_of` turn it in
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -181,7 +182,9 @@ def read_position(text: str) -> Position:
     if seat not in _SEATS or len(seat) != 1:
         raise NotationError(f"no seat: {seat!r} in {text!r} (C or D)")
     if trump not in (*SUITS, "N", "-"):
-        raise NotationError(f"no trump: {trump!r} in {text!r} (S, H, D, C, N, or - before the call)")
+        raise NotationError(
+            f"no trump: {trump!r} in {text!r} (S, H, D, C, N, or - before the call)"
+        )
     tricks = re.fullmatch(r"(0|[1-9]\d?)-(0|[1-9]\d?)", score)
     if not tricks:
         raise NotationError(f"no score: {score!r} in {text!r} (as 3-2, caller's tricks first)")
@@ -427,7 +430,7 @@ def information_state(s: Words, seat: Seat) -> str:
     events = history(s)
     start = at_first_play(s)
     parts = []
-    if events and events[0][1] >= CALL or int(s[TRUMP]) == NOT_CALLED:
+    if (events and events[0][1] >= CALL) or int(s[TRUMP]) == NOT_CALLED:
         uncalled = start.copy()
         uncalled[TRUMP], uncalled[TURN] = NOT_CALLED, CALLER
         parts.append(_seen_text(uncalled, seat))
@@ -477,7 +480,7 @@ def read_action(text: str) -> int:
     return read_card(text)
 
 
-def check_deck(deck: list[int], rules: Rules) -> None:
+def check_deck(deck: Sequence[int], rules: Rules) -> None:
     """Refuses a deck order that is not every card of the deck once.
 
     Raises:
@@ -491,4 +494,3 @@ def check_deck(deck: list[int], rules: Rules) -> None:
     missing = rules.deck & ALL_CARDS & ~card_set(deck)
     if missing:
         raise PositionError(f"deck lacks {card_text(next(cards_of(missing)))}")
-

@@ -1,5 +1,4 @@
-"""The observation of a view: one table of names, from which the encoder, the decoder and the
-documentation come.
+"""The observation of a view: one table of names that encoder, decoder and documentation share.
 
 The flat observation is suit-major: for each suit of S H D C the planes of `PLANES` (13 ranks each,
 2 to A), then `FLAGS`; behind the four suits the numbers of `GLOBALS`; last `legal`, the action mask
@@ -14,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tricktable_env.bits import ONE, ZERO, bit, has, size, spread, store_word
-from tricktable_env.cards import SUIT_CARDS, SUIT_SIZE, CardSet, Words
+from tricktable_env.bits import ONE, ZERO, bit, has, int64, size, spread, store_word
+from tricktable_env.cards import SUIT_CARDS, SUIT_SIZE, CardSet
 from tricktable_env.game import Slice
 from tricktable_env.jit import kernel
 from tricktable_env.tableau.infostate import unseen, view
@@ -31,7 +30,6 @@ from tricktable_env.tableau.state import (
     CALL_HAND,
     CALLER,
     COVER,
-    DECK,
     HAND,
     HISTORY,
     LEAD,
@@ -44,7 +42,6 @@ from tricktable_env.tableau.state import (
     TRICKS,
     TRUMP,
     TURN,
-    UNDER,
     UNSEEN,
     UP,
     VIEWER,
@@ -173,12 +170,12 @@ def _set_globals(v: np.ndarray, seat: int, other: int, out: np.ndarray) -> None:
         1 if before_call else 0,  # before_call
         1 if v[TRUMP] == np.uint64(NO_TRUMP) else 0,  # no_trump
         1 if v[LEAD] == ZERO and not before_call else 0,  # leading
-        np.int64(v[TRICKS + seat]),  # tricks
-        np.int64(v[TRICKS + other]),  # tricks_other
-        np.int64(v[LEFT]),  # tricks_left
-        max(tricks_to_win(v, seat) - np.int64(v[TRICKS + seat]), 0),  # tricks_needed
-        max(tricks_to_win(v, other) - np.int64(v[TRICKS + other]), 0),  # tricks_needed_other
-        np.int64(v[UNSEEN]),  # hand_other
+        int64(v[TRICKS + seat]),  # tricks
+        int64(v[TRICKS + other]),  # tricks_other
+        int64(v[LEFT]),  # tricks_left
+        max(tricks_to_win(v, seat) - int64(v[TRICKS + seat]), 0),  # tricks_needed
+        max(tricks_to_win(v, other) - int64(v[TRICKS + other]), 0),  # tricks_needed_other
+        int64(v[UNSEEN]),  # hand_other
         size(v[COVER + seat]),  # covered
         size(v[COVER + other]),  # covered_other
         size(unseen(v)),  # unseen_count
@@ -187,7 +184,7 @@ def _set_globals(v: np.ndarray, seat: int, other: int, out: np.ndarray) -> None:
         rounds_to_win(v),  # rounds_to_win
     )
     for i in range(len(values)):
-        out[GLOBALS_AT + i] = np.uint8(values[i])
+        out[GLOBALS_AT + i] = values[i]
 
 
 @kernel
@@ -218,10 +215,10 @@ def encode(v: np.ndarray, out: np.ndarray, mask: np.ndarray) -> None:
         out: `[OBSERVATION_SIZE] uint8`, overwritten.
         mask: `[56] int8`, overwritten.
     """
-    seat = np.int64(v[VIEWER]) - 1
+    seat = int64(v[VIEWER]) - 1
     other = 1 - seat
-    trump = np.int64(v[TRUMP])
-    led = np.int64(v[LEAD]) - 1
+    trump = int64(v[TRUMP])
+    led = int64(v[LEAD]) - 1
     planes = (
         v[HAND + seat],  # hand
         v[UP + seat],  # up

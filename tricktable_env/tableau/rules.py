@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from tricktable_env.bits import ONE, ZERO, below, bit, first, has, nth, popcount, shuffle, size
+from tricktable_env.bits import ONE, ZERO, below, bit, first, has, int64, nth, shuffle, size
 from tricktable_env.cards import NUM_CARDS, SUIT_CARDS, SUIT_SIZE, SUITS, deck_of
 from tricktable_env.game import RulesError
 from tricktable_env.jit import kernel
@@ -24,7 +24,6 @@ from tricktable_env.tableau.state import (
     DEALER,
     DECK,
     FROM_HAND,
-    GONE,
     HAND,
     LEAD,
     LEFT,
@@ -39,7 +38,6 @@ from tricktable_env.tableau.state import (
     TRICKS,
     TRUMP,
     TURN,
-    UNDER,
     UP,
     VOID,
     clear_round,
@@ -59,7 +57,7 @@ MatchReward: TypeAlias = Literal["match", "round"]
 
 MAX_ROUNDS_TO_WIN = 100
 ROUND_OVER, EPISODE_OVER = 1, 2
-"""Bits 0 and 1 of the word RESULT; then tricks (2 x 5 bits), winner (2), the caller's player (1)."""
+"""Bits 0 and 1 of RESULT; then tricks (2 x 5 bits), winner (2), the player who called (1)."""
 DRAW = 2
 """The winner of a drawn round; otherwise a seat."""
 
@@ -144,13 +142,6 @@ class Rules:
         """The cards of the deck, as a set."""
         return deck_of(self.suits, self.ranks)
 
-    @property
-    def named_trump(self) -> int:
-        """The trump that the rules fix: a suit, NO_TRUMP, or NOT_CALLED if play or chance decide."""
-        if self.trump == "none":
-            return NO_TRUMP
-        return SUITS.index(self.trump) if self.trump in SUITS else NOT_CALLED
-
 
 def _check_choice(name: str, value: object, choices: object) -> None:
     if value not in get_args(choices):
@@ -187,7 +178,7 @@ def pack_options(rules: Rules) -> int:
 # -- reading the options ---------------------------------------------------------------------
 @kernel
 def _option(s: np.ndarray, shift: int, bits: int) -> int:
-    return np.int64((s[OPTIONS] >> np.uint64(shift)) & ((ONE << np.uint64(bits)) - ONE))
+    return int64((s[OPTIONS] >> np.uint64(shift)) & ((ONE << np.uint64(bits)) - ONE))
 
 
 @kernel
@@ -322,10 +313,10 @@ def legal(s: np.ndarray) -> np.uint64:
     """The legal actions of the seat to act, as a set of bits 0 to 55; empty when all is over."""
     if s[TRUMP] == np.uint64(NOT_CALLED):
         return ((ONE << np.uint64(num_suits(s))) - ONE) << np.uint64(CALL)
-    seat = np.int64(s[TURN])
+    seat = int64(s[TURN])
     cards = s[HAND + seat] | s[UP + seat]
     if s[LEAD] != ZERO:
-        suit = (np.int64(s[LEAD]) - 1) // SUIT_SIZE
+        suit = (int64(s[LEAD]) - 1) // SUIT_SIZE
         follow = cards & (np.uint64(SUIT_CARDS) << np.uint64(SUIT_SIZE * suit))
         if follow != ZERO:
             return follow
@@ -343,7 +334,7 @@ def wins(card: int, led: int, trump: int) -> bool:
 @kernel
 def play_card(s: np.ndarray, card: int) -> None:
     """Plays a legal card; a finished trick goes to its winner, who is to act next."""
-    seat = np.int64(s[TURN])
+    seat = int64(s[TURN])
     mark = bit(card)
     reveal = FROM_HAND
     if s[HAND + seat] & mark != ZERO:
@@ -360,14 +351,14 @@ def play_card(s: np.ndarray, card: int) -> None:
             reveal = under + 1
     s[PLAYED + seat] |= mark
     record(s, card, reveal)
-    led = np.int64(s[LEAD]) - 1
+    led = int64(s[LEAD]) - 1
     if led < 0:
         s[LEAD] = np.uint64(card + 1)
         s[TURN] = np.uint64(1 - seat)
         return
     if card // SUIT_SIZE != led // SUIT_SIZE:
         s[VOID] |= bit(4 * seat + led // SUIT_SIZE)
-    winner = seat if wins(card, led, np.int64(s[TRUMP])) else 1 - seat
+    winner = seat if wins(card, led, int64(s[TRUMP])) else 1 - seat
     s[TRICKS + winner] += ONE
     s[LEFT] -= ONE
     s[LEAD] = ZERO
@@ -409,7 +400,7 @@ def step(s: np.ndarray, action: int) -> bool:
 def round_winner(s: np.ndarray) -> int:
     """The seat that won a finished round, or DRAW."""
     for seat in range(2):
-        if np.int64(s[TRICKS + seat]) >= tricks_to_win(s, seat):
+        if int64(s[TRICKS + seat]) >= tricks_to_win(s, seat):
             return seat
     return DRAW
 
@@ -417,13 +408,13 @@ def round_winner(s: np.ndarray) -> int:
 @kernel
 def player_of(s: np.ndarray, seat: int) -> int:
     """The player who sits in a seat this round: player 0 calls in the first, then they swap."""
-    return seat ^ np.int64((s[MATCH] >> np.uint64(16)) & ONE)
+    return seat ^ int64((s[MATCH] >> np.uint64(16)) & ONE)
 
 
 @kernel
 def rounds_won(s: np.ndarray, player: int) -> int:
     """Rounds that a player has won in this match."""
-    return np.int64((s[MATCH] >> np.uint64(8 * player)) & np.uint64(255))
+    return int64((s[MATCH] >> np.uint64(8 * player)) & np.uint64(255))
 
 
 @kernel
@@ -439,8 +430,8 @@ def _end_round(s: np.ndarray) -> None:
     result = np.uint64(
         ROUND_OVER
         | (EPISODE_OVER if over else 0)
-        | (np.int64(s[TRICKS]) << 2)
-        | (np.int64(s[TRICKS + 1]) << 7)
+        | (int64(s[TRICKS]) << 2)
+        | (int64(s[TRICKS + 1]) << 7)
         | (winner << 12)
         | (caller << 14)
     )
@@ -460,7 +451,7 @@ def rewards(s: np.ndarray, out: np.ndarray) -> None:
     """
     out[0] = 0.0
     out[1] = 0.0
-    result = np.int64(s[RESULT])
+    result = int64(s[RESULT])
     if result & ROUND_OVER == 0:
         return
     caller = (result >> 14) & 1
@@ -506,5 +497,5 @@ def play_random_games(s: np.ndarray, games: int) -> int:
     for _ in range(games):
         deal(s)
         playout(s)
-        tricks += np.int64(s[TRICKS])
+        tricks += int64(s[TRICKS])
     return tricks

@@ -1,16 +1,16 @@
-"""The packed state of a round of Tableau: one row of `WORDS` uint64 words, the same for one game,
-a batch, a search and what a seat sees.
+"""The packed state of a round of Tableau: one row of `WORDS` uint64 words.
 
-A pair of words stands for the two seats: word `HAND` is the caller's hand, `HAND + 1` the dealer's.
-Sets of cards are 52-bit words. A *view* is the same row with everything blanked that its seat has
-not seen, and `VIEWER` set. `benchmarks/layouts.py` measures this layout against an array a field.
+The same row serves one game, a batch, a search and what a seat sees. A pair of words stands for the
+two seats: word `HAND` is the caller's hand, `HAND + 1` the dealer's. Sets of cards are words of 52
+bits. A *view* is the same row with everything blanked that its seat has not seen, and `VIEWER` set.
+`benchmarks/layouts.py` measures this layout against an array a field.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from tricktable_env.bits import ONE, ZERO
+from tricktable_env.bits import ONE, ZERO, int64
 from tricktable_env.cards import Seat, Words
 from tricktable_env.jit import kernel
 
@@ -62,7 +62,7 @@ BARE = 53  # the card lay face up with nothing beneath it; 1 to 52: the card unc
 @kernel
 def slot_of(s: np.ndarray, card: int) -> int:
     """The pile that a card seen on the table lies or lay in, or NO_SLOT."""
-    return np.int64((s[SLOT + (card >> 4)] >> np.uint64((card & 15) * 4)) & np.uint64(15))
+    return int64((s[SLOT + (card >> 4)] >> np.uint64((card & 15) * 4)) & np.uint64(15))
 
 
 @kernel
@@ -77,7 +77,7 @@ def put_slot(s: np.ndarray, card: int, slot: int) -> None:
 def under_of(s: np.ndarray, seat: int, slot: int) -> int:
     """The card dealt face down in a pile, or -1."""
     word = s[UNDER + seat * 2 + (slot >> 3)]
-    return np.int64((word >> np.uint64((slot & 7) * 8)) & np.uint64(255)) - 1
+    return int64((word >> np.uint64((slot & 7) * 8)) & np.uint64(255)) - 1
 
 
 @kernel
@@ -89,7 +89,7 @@ def put_under(s: np.ndarray, seat: int, slot: int, card: int) -> None:
 @kernel
 def record(s: np.ndarray, action: int, reveal: int) -> None:
     """Appends a call or a play, and what it revealed, to the history."""
-    ply = np.int64(s[PLY])
+    ply = int64(s[PLY])
     code = np.uint64((action + 1) | (reveal << 8))
     s[HISTORY + (ply >> 2)] |= code << np.uint64((ply & 3) * 16)
     s[PLY] += ONE
@@ -98,9 +98,7 @@ def record(s: np.ndarray, action: int, reveal: int) -> None:
 @kernel
 def event(s: np.ndarray, ply: int) -> tuple[int, int]:
     """The action at a ply and its reveal code."""
-    code = np.int64(
-        (s[HISTORY + (ply >> 2)] >> np.uint64((ply & 3) * 16)) & np.uint64(0xFFFF)
-    )
+    code = int64((s[HISTORY + (ply >> 2)] >> np.uint64((ply & 3) * 16)) & np.uint64(0xFFFF))
     return (code & 255) - 1, code >> 8
 
 
