@@ -115,7 +115,7 @@ class OracleRules:
         ranks: The deck has the highest that many ranks.
         hand: Cards dealt to each hand.
         piles: Piles of two before each player.
-        rounds_to_win: Rounds that win the match.
+        rounds_to_win: Rounds that win the match; 1 is a single round, which may be drawn.
         reward: A round pays ``"win"`` (+1, -1, 0) or ``"margin"`` (difference of tricks over
             tricks).
         match_reward: With more than one round to win, ``"match"`` (only the match pays) or
@@ -702,14 +702,17 @@ class OracleRound:
 
 
 class OracleMatch:
-    """Rounds until a player has won enough of them.
+    """Rounds until a player has won enough of them; with one round to win, exactly one round.
+
+    A drawn round counts for nobody: a match of several rounds goes on after it, and a single round
+    ends as a draw.
 
     Attributes:
         rules: The options.
         round: The round in progress, or the last one once over.
         number: Its number, from 1.
         wins: Rounds won by player_0 and player_1.
-        over: Whether a player has won `rounds_to_win` rounds.
+        over: Whether a player has won `rounds_to_win` rounds, or the single round is played.
     """
 
     def __init__(
@@ -765,10 +768,9 @@ class OracleMatch:
             return 0.0, 0.0
         winner = self.round.winner()
         for player in (0, 1):
-            # A drawn round counts for nobody, so even a match to one win goes on after it.
             if winner == SEATS[self.role(player)]:
                 self.wins[player] += 1
-        self.over = self.rules.rounds_to_win in self.wins
+        self.over = self.rules.rounds_to_win == 1 or self.rules.rounds_to_win in self.wins
         paid = self._pay()
         if not self.over:
             self._deal_next()

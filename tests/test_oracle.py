@@ -455,8 +455,8 @@ def test_match_of_one_win_is_one_round() -> None:
     assert play_match(OracleRules(**ONE_TRICK), [DEALER_WINS])[1] == [(-1.0, 1.0)]
 
 
-@pytest.mark.parametrize("rounds_to_win", [1, 2])
-def test_drawn_round_counts_for_nobody_and_roles_still_swap(rounds_to_win: int) -> None:
+@pytest.mark.parametrize("rounds_to_win", [1, 2, 3])
+def test_drawn_round_counts_for_nobody_and_ends_only_a_single_round(rounds_to_win: int) -> None:
     rules = OracleRules(
         suits=1,
         ranks=4,
@@ -470,8 +470,12 @@ def test_drawn_round_counts_for_nobody_and_roles_still_swap(rounds_to_win: int) 
     match = OracleMatch(rules, lambda number: cards("AS KS JS QS"))
     paid = [match.play(read_card(card)) for card in ("AS", "QS", "JS", "KS")]
     assert paid == [(0.0, 0.0)] * 4
-    assert (match.wins, match.number, match.over) == ([0, 0], 2, False)
-    assert (match.role(0), match.turn) == (DEALER, 1)
+    assert match.wins == [0, 0]
+    if rounds_to_win == 1:
+        assert (match.number, match.over, match.round.winner()) == (1, True, "draw")
+    else:
+        assert (match.number, match.over) == (2, False)
+        assert (match.role(0), match.turn) == (DEALER, 1)
 
 
 def test_match_draws_trump_for_each_round() -> None:

@@ -16,7 +16,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
-from typing import Any, Protocol, TypeAlias, Union, runtime_checkable
+from typing import Any, Protocol, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +44,6 @@ class AgentSpecError(ValueError):
     """A spec that names no agent, or options that the agent does not have or take."""
 
 
-@runtime_checkable
 class Agent(Protocol):
     """A player: a view in, an action out.
 
@@ -84,7 +83,7 @@ class Streams:
     def __getitem__(self, index: slice | npt.NDArray[Any]) -> Streams: ...
     def __getitem__(self, index: Any) -> np.random.Generator | Streams:
         """The generator of one row, made when first asked for, or the streams of several rows."""
-        if isinstance(index, slice) or getattr(index, "ndim", 0):
+        if isinstance(index, slice) or (isinstance(index, np.ndarray) and index.ndim):
             return Streams(self.keys[index])
         row = range(len(self.keys))[operator.index(index)]
         if row not in self._made:
@@ -203,7 +202,7 @@ def agent_class(name: str) -> Callable[..., Agent]:
 
 def agent_options(agent: Callable[..., Agent]) -> dict[str, inspect.Parameter]:
     """Lists the options of an agent class by name: their annotations resolved, their defaults."""
-    hints = typing.get_type_hints(agent.__init__ if isinstance(agent, type) else agent)
+    hints = typing.get_type_hints(agent.__init__ if inspect.isclass(agent) else agent)
     parameters = list(inspect.signature(agent).parameters.values())[1:]  # the first is the game
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return {

@@ -11,9 +11,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Integral
 
 from tricktable_env.cards import (
-    ALL_CARDS,
+    NUM_CARDS,
     SUITS,
     Card,
     CardSet,
@@ -72,26 +73,25 @@ class Hand:
 
     cards: CardSet = 0
     """The cards known; before the call, those the caller has seen."""
-    unseen: int = 0
-    """Cards unseen."""
+    unseen: int | None = None
+    """How many cards it has where they are unseen, else None."""
     to_come: CardSet | None = None
     """Before the call: the cards still to come to the caller; None afterwards."""
-    unseen_to_come: int = 0
-    """Before the call, as one seat sees it: how many are still to come."""
+    unseen_to_come: int | None = None
+    """Before the call, as one seat sees it: how many are still to come, else None."""
 
     @property
     def size(self) -> int:
         """Number of cards, those to come included."""
         known = self.cards.bit_count() + (self.to_come or 0).bit_count()
-        return known + self.unseen + self.unseen_to_come
+        return known + (self.unseen or 0) + (self.unseen_to_come or 0)
 
     def text(self) -> str:
         """Writes the hand."""
-        head = f"?{self.unseen}" if self.unseen else hand_text(self.cards)
+        head = _part_text(self.cards, self.unseen)
         if self.to_come is None:
             return head
-        tail = f"?{self.unseen_to_come}" if self.unseen_to_come else hand_text(self.to_come)
-        return f"{head}+{tail}"
+        return f"{head}+{_part_text(self.to_come, self.unseen_to_come)}"
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,8 @@ class Position:
     @property
     def is_seen_by_one_seat(self) -> bool:
         """Whether cards are missing from it because a seat can't see them."""
-        unknown = any(hand.unseen or hand.unseen_to_come for hand in self.hands)
-        return unknown or any(
+        counts = [count for hand in self.hands for count in (hand.unseen, hand.unseen_to_come)]
+        return counts != [None] * 4 or any(
             UNKNOWN in (pile.top, pile.under) for table in self.tables for pile in table
         )
 
@@ -158,6 +158,10 @@ class Position:
             cards += [*cards_of(hand.cards), *cards_of(hand.to_come or 0)]
             cards += [card for pile in table for card in (pile.top, pile.under) if card is not None]
         return [card for card in cards if card != UNKNOWN]
+
+
+def _part_text(cards: CardSet, unseen: int | None) -> str:
+    return hand_text(cards) if unseen is None else f"?{unseen}"
 
 
 def _card_or_unknown(card: Card) -> str:
@@ -185,7 +189,7 @@ def read_position(text: str) -> Position:
         raise NotationError(
             f"no trump: {trump!r} in {text!r} (S, H, D, C, N, or - before the call)"
         )
-    tricks = re.fullmatch(r"(0|[1-9]\d?)-(0|[1-9]\d?)", score)
+    tricks = re.fullmatch(r"(0|[1-9][0-9]?)-(0|[1-9][0-9]?)", score)
     if not tricks:
         raise NotationError(f"no score: {score!r} in {text!r} (as 3-2, caller's tricks first)")
     position = Position(
@@ -204,13 +208,13 @@ def read_position(text: str) -> Position:
 def _read_hand(text: str) -> Hand:
     head, plus, tail = text.partition("+")
     cards, unseen = _read_part(head)
-    to_come, unseen_to_come = _read_part(tail) if plus else (None, 0)
+    to_come, unseen_to_come = _read_part(tail) if plus else (None, None)
     return Hand(cards, unseen, to_come, unseen_to_come)
 
 
-def _read_part(text: str) -> tuple[CardSet, int]:
-    unseen = re.fullmatch(r"\?([1-9]\d?)", text)
-    return (0, int(unseen[1])) if unseen else (read_hand(text), 0)
+def _read_part(text: str) -> tuple[CardSet, int | None]:
+    unseen = re.fullmatch(r"\?(0|[1-9][0-9]?)", text)
+    return (0, int(unseen[1])) if unseen else (read_hand(text), None)
 
 
 def _read_table(text: str) -> tuple[Pile, ...]:
@@ -247,8 +251,11 @@ def _check_phase(position: Position, text: str) -> None:
             f"dealer's hand {position.hands[DEALER].text()!r} in {text!r} has a +; only the "
             "caller's hand has one"
         )
-    if before_call and (position.seat, position.lead, position.tricks) != (CALLER, None, (0, 0)):
-        raise NotationError(f"before the call it is C - - 0-0, not {text[:20]!r}")
+    tops = [pile.top for table in position.tables for pile in table]
+    if not before_call and UNKNOWN in tops:
+        raise NotationError(f"pile '?/?' in {text!r}: after the call every face-up card is seen")
+    if before_call and (position.seat, position.lead) != (CALLER, None):
+        raise NotationError(f"before the call it is C - -, not {text[:12]!r}")
     _check_lead(position, text)
 
 
@@ -326,6 +333,13 @@ def _check_fits(position: Position, text: str, rules: Rules) -> None:
     for seat, name in enumerate(("caller", "dealer")):
         _check_shape(position, seat, name, text, rules)
     _check_trump(position, text, rules)
+    if left == rules.tricks and position.trump != NOT_CALLED:
+        leader = position.seat if position.lead is None else 1 - position.seat
+        if leader != ("caller", "dealer").index(rules.first_lead):
+            raise PositionError(
+                f"{_SEATS[position.seat]!r} in {text!r}: no trick is taken, and the first lead is "
+                f"the {rules.first_lead}'s"
+            )
 
 
 def _check_shape(position: Position, seat: Seat, name: str, text: str, rules: Rules) -> None:
@@ -335,8 +349,10 @@ def _check_shape(position: Position, seat: Seat, name: str, text: str, rules: Ru
             f"{text!r}: the {name} has {hand} cards in hand and {len(table)} piles, more than "
             f"hand={rules.hand}, piles={rules.piles}"
         )
-    if position.trump == NOT_CALLED and hand != rules.hand:
-        raise PositionError(f"{text!r}: before the call the {name} has {rules.hand} cards to get")
+    if position.trump == NOT_CALLED and position.left(seat) != rules.tricks:
+        raise PositionError(
+            f"{text!r}: before the call nobody has played, so the {name} has all {rules.tricks} cards"
+        )
 
 
 def _check_trump(position: Position, text: str, rules: Rules) -> None:
@@ -399,8 +415,9 @@ def _hand_of(s: Words, seat: Seat, viewer: int, before_call: bool) -> Hand:
         early = call_cards(s)
         late = hand_size(s) - early
         if not viewer:
-            return Hand(seen, 0, cards & ~seen)
-        return Hand(seen, 0 if viewer == 1 + CALLER else early, 0, late)
+            return Hand(seen, to_come=cards & ~seen)
+        early_unseen = None if viewer == 1 + CALLER else early
+        return Hand(seen, early_unseen, 0, late)
     if viewer and (viewer != 1 + seat or before_call):
         return Hand(0, hand_size(s) if before_call else int(s[UNSEEN]))
     return Hand(cards)
@@ -408,12 +425,13 @@ def _hand_of(s: Words, seat: Seat, viewer: int, before_call: bool) -> Hand:
 
 # -- what a seat has seen --------------------------------------------------------------------
 def position_text(s: Words, seat: Seat | None = None) -> str:
-    """Writes a state's position, whole or as a seat sees it."""
-    if seat is None:
-        return position_of(s).text()
-    seen = s.copy()
-    view(s, seat, seen)
-    return position_of(seen).text()
+    """Writes a position, whole or as a seat sees it; of a view, as its own seat sees it.
+
+    Args:
+        s: `[WORDS] uint64`, a full state, or a view of the seat.
+        seat: 0 the caller, 1 the dealer; None for all that `s` holds.
+    """
+    return position_of(s).text() if seat is None else _seen_text(s, seat)
 
 
 def information_state(s: Words, seat: Seat) -> str:
@@ -486,11 +504,17 @@ def check_deck(deck: Sequence[int], rules: Rules) -> None:
     Raises:
         PositionError: which card is wrong.
     """
+    dealt = 0
     for i, card in enumerate(deck):
-        if not 0 <= card < 52 or not rules.deck >> card & 1:
-            raise PositionError(f"deck entry {i} is {card}: no card of the deck")
-        if card in deck[:i]:
-            raise PositionError(f"deck entry {i} is {card_text(card)}, which came before")
-    missing = rules.deck & ALL_CARDS & ~card_set(deck)
+        whole = isinstance(card, Integral) and not isinstance(card, bool)
+        if not whole or not 0 <= card < NUM_CARDS or not rules.deck >> int(card) & 1:
+            raise PositionError(
+                f"deck entry {i} is {card!r}: no card of the deck (suits={rules.suits}, "
+                f"ranks={rules.ranks}; a card is the whole number 13 x suit + rank)"
+            )
+        if dealt >> int(card) & 1:
+            raise PositionError(f"deck entry {i} is {card_text(int(card))}, which came before")
+        dealt |= 1 << int(card)
+    missing = rules.deck & ~dealt
     if missing:
         raise PositionError(f"deck lacks {card_text(next(cards_of(missing)))}")

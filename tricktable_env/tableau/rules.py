@@ -297,6 +297,7 @@ def _open(s: np.ndarray) -> None:
     if trump == _TRUMP_CALL:
         s[TURN] = np.uint64(CALLER)
     else:
+        s[CALL_HAND] = ZERO  # no call, so no cards seen at one
         if trump == _TRUMP_RANDOM:
             s[TRUMP] = np.uint64(below(s, RNG, num_suits(s)))
         elif trump == _TRUMP_NONE:

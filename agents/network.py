@@ -1,0 +1,300 @@
+"""The suit-equivariant network: one set of weights for every suit of an observation.
+
+Suits are alike but for trump and for the suit led, and both are flags of the suit itself. So every
+suit has a vector of its own, made by the same weights, and the suits hear of each other through two
+pooled vectors only: the mean over suits and the vector of the trump suit (zero without trump).
+Renaming the suits of a position renames the actions and changes nothing else.
+
+The network reads a `Layout`, the places of things in a game's observation; it knows no game.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from agents.suit_layers import suit_layers
+from tricktable_env.cards import NUM_CARDS, SUIT_SIZE, SUITS
+from tricktable_env.game import Game, Slice
+
+ILLEGAL_LOGIT = -1e9
+"""The logit of an illegal action: its probability is exactly 0 in float32."""
+NUM_SUITS = len(SUITS)
+
+
+class LayoutError(ValueError):
+    """An observation that the network can't read."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a suit-major observation keeps what the network reads."""
+
+    size: int
+    """Entries of the flat observation, D."""
+    suit_width: int
+    """Entries of one suit; the suits come first, in the order S H D C."""
+    trump: int
+    """Index of the flag `trump` among the entries of a suit."""
+    highs: tuple[int, ...]
+    """Largest values of the numbers behind the suits, which are divided by them."""
+    legal: int
+    """Index of the first entry of the action mask, which is the rest of the observation."""
+    num_actions: int
+    """Size A of the action space: the cards first, 13 a suit."""
+    calls: bool
+    """Whether the actions after the cards are one a suit (a call); otherwise they are a list."""
+    full_size: int
+    """Entries of the full-information tensor, F."""
+    hidden: int
+    """Index of the first entry in it that only a critic may see, suit by suit again."""
+    hidden_width: int
+    """Such entries of one suit."""
+    digest: str
+    """Changes whenever a part of the observation is renamed, moved or resized."""
+
+    @classmethod
+    def of(cls, game: Game) -> Layout:
+        """Reads the layout from a game's table of named parts.
+
+        Raises:
+            LayoutError: the observation is not one block of flags a suit, then numbers, then the
+                mask.
+        """
+        parts = game.layout
+        blocks = [[part for part in parts if part.name.startswith(f"{suit}.")] for suit in SUITS]
+        names = [[part.name.partition(".")[2] for part in block] for block in blocks]
+        width = sum(part.size for part in blocks[0])
+        numbers = [part for part in parts if "." not in part.name and part.name != "legal"]
+        in_order = sorted(parts, key=lambda part: part.start)
+        if (
+            "trump" not in names[0]
+            or any(other != names[0] for other in names)
+            or any(part.high != 1 for block in blocks for part in block)
+            or in_order != [part for block in blocks for part in block] + numbers + [parts[-1]]
+            or parts[-1].name != "legal"
+        ):
+            raise LayoutError(
+                f"the observation of {game.name} is no block of 0/1 entries a suit with a flag "
+                "`trump`, then numbers, then `legal`"
+            )
+        hidden = [part for part in game.full_layout if part.name.startswith(f"{SUITS[0]}.full.")]
+        extra = range(NUM_CARDS, game.num_actions)
+        return cls(
+            size=game.observation_size,
+            suit_width=width,
+            trump=blocks[0][names[0].index("trump")].start,
+            highs=tuple(part.high for part in numbers for _ in range(part.size)),
+            legal=parts[-1].start,
+            num_actions=game.num_actions,
+            calls=[game.action_text(action)[-1] for action in extra] == list(SUITS),
+            full_size=game.full_size,
+            hidden=hidden[0].start if hidden else game.full_size,
+            hidden_width=sum(part.size for part in hidden),
+            digest=_digest(parts),
+        )
+
+    @property
+    def suits_end(self) -> int:
+        """Index of the first number."""
+        return NUM_SUITS * self.suit_width
+
+
+def matmul_dtype() -> torch.dtype:
+    """The type of the large matrix products: bfloat16 where this processor multiplies it natively.
+
+    On others bfloat16 is emulated and slower than float32.
+    """
+    supports = (
+        getattr(torch.cpu, name, None)
+        for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+    )
+    return torch.bfloat16 if any(ask is not None and ask() for ask in supports) else torch.float32
+
+
+class SuitTrunk(nn.Module):
+    """Layers in which every suit is treated alike: h' = h + ReLU(A h + B [mean, trump]).
+
+    Args:
+        suit_width: entries of a suit.
+        numbers: entries of the vector that the first layer's B reads too.
+        width: width of every layer.
+        depth: number of layers; the first has no `h +`, its input has another width.
+    """
+
+    def __init__(self, suit_width: int, numbers: int, width: int, depth: int) -> None:
+        super().__init__()
+        inputs = [suit_width] + [width] * (depth - 1)
+        self.own = nn.ModuleList([nn.Linear(size, width) for size in inputs])
+        self.shared = nn.ModuleList(
+            [
+                nn.Linear(2 * size + (numbers if layer == 0 else 0), width, bias=False)
+                for layer, size in enumerate(inputs)
+            ]
+        )
+
+    def forward(
+        self, suits: Tensor, numbers: Tensor, pool: Tensor, head: nn.Linear | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Runs the layers.
+
+        Args:
+            suits: `[B, 4, suit_width]`, in the type of the matrix products.
+            numbers: `[B, numbers]`.
+            pool: `[B, 2, 4]`, the weights of the suits in the two pooled vectors.
+            head: reads each suit's last vector.
+
+        Returns:
+            What the head says of each suit `[B, 4, K] float32` (K = 0 without one), and the pooled
+            vectors of the last layer side by side `[B, 2 x width]`.
+        """
+        layers = [
+            (own.weight, own.bias, shared.weight)
+            for own, shared in zip(self.own, self.shared, strict=True)
+        ]
+        if head is None:
+            none = suits.new_zeros(0, dtype=torch.float32)
+            width = layers[-1][0].shape[0]
+            return suit_layers(suits, numbers, pool, layers, (none.view(0, width), none))
+        spare = -head.out_features % 16
+        weight = functional.pad(head.weight, (0, 0, 0, spare))
+        bias = functional.pad(head.bias, (0, spare))
+        by_suit, pooled = suit_layers(suits, numbers, pool, layers, (weight, bias))
+        return by_suit[:, :, : head.out_features], pooled
+
+
+class ValueHead(nn.Module):
+    """One hidden layer from the pooled vectors to a value; its last layer is float32.
+
+    Args:
+        inputs: width of the pooled vectors, side by side.
+        width: width of the hidden layer.
+    """
+
+    def __init__(self, inputs: int, width: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(inputs, width)
+        self.value = nn.Linear(width, 1)
+        shrink(self.value, 0.1)
+
+    def forward(self, pooled: Tensor) -> Tensor:
+        """Returns the values `[B] float32` of pooled vectors `[B, inputs]`."""
+        value: Tensor = self.value(linear(self.hidden, pooled).relu_().float())
+        return value.squeeze(1)
+
+
+class SuitNetwork(nn.Module):
+    """Policy and value of flat observations.
+
+    Args:
+        layout: where the observation keeps what.
+        width: width of every layer.
+        depth: number of layers.
+    """
+
+    def __init__(self, layout: Layout, width: int = 128, depth: int = 3) -> None:
+        super().__init__()
+        self.layout, self.width, self.depth = layout, width, depth
+        self.dtype = torch.float32
+        self.trunk = SuitTrunk(layout.suit_width, len(layout.highs), width, depth)
+        self.suit = nn.Linear(width, SUIT_SIZE + layout.calls)
+        shrink(self.suit, 0.05)
+        listed = 0 if layout.calls else layout.num_actions - NUM_CARDS
+        self.listed = nn.Linear(2 * width, listed) if listed else None
+        if self.listed is not None:
+            shrink(self.listed, 0.05)
+        self.value = ValueHead(2 * width, width)
+
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        """Evaluates positions as the seats to act see them.
+
+        Args:
+            observations: `[B, D or more] uint8`; what follows the flat observation is ignored.
+
+        Returns:
+            Logits `[B, A] float32`, ILLEGAL_LOGIT where the observation's mask is 0, and the
+            values `[B] float32` for the player who looks.
+        """
+        layout = self.layout
+        suits, numbers, pool = split(observations, layout, self.dtype)
+        by_suit, pooled = self.trunk(suits, numbers, pool, self.suit)
+        logits = by_suit[:, :, :SUIT_SIZE].flatten(1)
+        if layout.calls:
+            logits = torch.cat([logits, by_suit[:, :, SUIT_SIZE]], 1)
+        elif self.listed is not None:
+            logits = torch.cat([logits, self.listed(pooled.float())], 1)
+        legal = observations[:, layout.legal : layout.size].bool()
+        return torch.where(legal, logits, ILLEGAL_LOGIT), self.value(pooled)
+
+
+class HiddenCritic(nn.Module):
+    """The value of a position to a player, told the hidden cards: for training alone.
+
+    It treats suits alike, as the policy does.
+
+    Args:
+        layout: where the full-information tensor keeps what.
+        width: width of every layer.
+        depth: number of layers.
+    """
+
+    def __init__(self, layout: Layout, width: int = 64, depth: int = 2) -> None:
+        super().__init__()
+        self.layout, self.dtype = layout, torch.float32
+        suit_width = layout.suit_width + layout.hidden_width
+        self.trunk = SuitTrunk(suit_width, len(layout.highs), width, depth)
+        self.value = ValueHead(2 * width, width)
+
+    def forward(self, full: Tensor) -> Tensor:
+        """Returns the values `[B] float32` of full-information tensors `[B, F] uint8`."""
+        layout = self.layout
+        suits, numbers, pool = split(full, layout, self.dtype)
+        end = layout.hidden + NUM_SUITS * layout.hidden_width
+        hidden = full[:, layout.hidden : end].unflatten(1, (NUM_SUITS, layout.hidden_width))
+        _, pooled = self.trunk(torch.cat([suits, hidden.to(self.dtype)], 2), numbers, pool)
+        value: Tensor = self.value(pooled)
+        return value
+
+
+def split(observations: Tensor, layout: Layout, dtype: torch.dtype) -> tuple[Tensor, ...]:
+    """Cuts observations into what a trunk reads.
+
+    Args:
+        observations: `[B, D or more] uint8`.
+        layout: where the observation keeps what.
+        dtype: the type of the results.
+
+    Returns:
+        The suits `[B, 4, suit_width]`, the numbers `[B, N]` scaled to 0..1, and the weights of the
+        suits in the pooled vectors `[B, 2, 4]`: the mean, and the trump suit.
+    """
+    blocks = observations[:, : layout.suits_end].unflatten(1, (NUM_SUITS, layout.suit_width))
+    highs = torch.tensor(layout.highs, dtype=torch.float32, device=observations.device)
+    numbers = (observations[:, layout.suits_end : layout.legal] / highs).to(dtype)
+    pool = torch.full((len(observations), 2, NUM_SUITS), 1 / NUM_SUITS, dtype=dtype)
+    pool = pool.to(observations.device)
+    pool[:, 1] = blocks[:, :, layout.trump]
+    return blocks.to(dtype, memory_format=torch.contiguous_format), numbers, pool
+
+
+def linear(layer: nn.Linear, inputs: Tensor) -> Tensor:
+    """Applies a layer in the type of its inputs."""
+    return functional.linear(
+        inputs, layer.weight.to(inputs.dtype), layer.bias.to(inputs.dtype)
+    )
+
+
+def shrink(layer: nn.Linear, factor: float) -> None:
+    """Makes a last layer start near zero, so that an untrained policy is nearly even."""
+    with torch.no_grad():
+        layer.weight.mul_(factor)
+        layer.bias.zero_()
+
+
+def _digest(parts: tuple[Slice, ...]) -> str:
+    text = ";".join(f"{part.name}:{part.start}:{part.size}:{part.high}" for part in parts)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

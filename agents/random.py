@@ -1,0 +1,55 @@
+"""The agent that plays any legal action, each as likely as the next."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tricktable_env.bits import below
+from tricktable_env.cards import Mask, Words
+from tricktable_env.game import Game
+from tricktable_env.jit import kernel
+from tricktable_env.opponents import Streams
+
+
+class RandomAgent:
+    """Plays a legal action drawn evenly.
+
+    Args:
+        game: the game to play; any.
+    """
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+
+    def act(self, view: Words, mask: Mask, rng: np.random.Generator) -> int:
+        """Draws one of the actions that the mask allows."""
+        return int(rng.choice(np.flatnonzero(mask)))
+
+    def act_batch(self, views: Words, masks: Mask, streams: Streams) -> npt.NDArray[np.int64]:
+        """Draws an action for each mask `[B, A]`; `[B] int64`."""
+        actions = np.full(len(masks), -1, np.int64)
+        _draw_actions(masks, streams.keys.copy(), actions)
+        return actions
+
+
+@kernel
+def _draw_actions(masks: np.ndarray, words: np.ndarray, out: np.ndarray) -> None:
+    """Draws a legal action for each row.
+
+    Args:
+        masks: `[B, A] int8`, each with a 1.
+        words: `[B] uint64`, a random stream a row; they advance.
+        out: `[B] int64`, overwritten; left as it is where nothing is legal.
+    """
+    for i in range(masks.shape[0]):
+        legal = 0
+        for action in range(masks.shape[1]):
+            legal += masks[i, action]
+        skip = below(words, i, legal)
+        for action in range(masks.shape[1]):
+            if masks[i, action] != 0:
+                if skip == 0:
+                    out[i] = action
+                    break
+                skip -= 1

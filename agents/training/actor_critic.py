@@ -1,0 +1,106 @@
+"""The suit network as a policy of Stable-Baselines3."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from stable_baselines3.common.policies import ActorCriticPolicy
+from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
+from torch import Tensor, nn
+from torch.nn import functional
+
+from agents.network import HiddenCritic, Layout, SuitNetwork
+from agents.training.parallel import share_rows
+
+
+class SuitPolicy(ActorCriticPolicy):
+    """Policy and critic of suit networks, masked by the observation itself.
+
+    Args:
+        observation_space: of the flat observation.
+        action_space: the game's.
+        lr_schedule: learning rate.
+        layout: where the observation keeps what.
+        width: width of the policy's layers.
+        depth: number of the policy's layers.
+        critic: `shared` takes the value from the policy's own layers; `hidden` has a network of
+            its own that is told the hidden cards, so that observations are full-information rows.
+        dtype: the type of the large matrix products.
+        **options: whatever `ActorCriticPolicy` takes.
+    """
+
+    def __init__(
+        self,
+        observation_space: Any,
+        action_space: Any,
+        lr_schedule: Schedule,
+        layout: Layout,
+        width: int = 128,
+        depth: int = 3,
+        critic: str = "shared",
+        dtype: torch.dtype = torch.float32,
+        threads: int = 1,
+        **options: Any,
+    ) -> None:
+        self._shape = (layout, width, depth, critic, dtype)
+        self.threads = threads
+        super().__init__(observation_space, action_space, lr_schedule, **options)
+
+    def _build(self, lr_schedule: Schedule) -> None:
+        layout, width, depth, critic, dtype = self._shape
+        self.network = SuitNetwork(layout, width, depth)
+        self.network.dtype = dtype
+        self.learner: nn.Module = self.network
+        if critic == "hidden":
+            self.learner = WithCritic(self.network, HiddenCritic(layout))
+            self.learner.critic.dtype = dtype
+        self.optimizer = torch.optim.Adam(self.parameters(), lr=lr_schedule(1), eps=1e-5, fused=True)
+
+    def forward(self, obs: Tensor, deterministic: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+        """Acts: actions `[B]`, values `[B]` and log-probabilities `[B]`."""
+        logits, values = self._evaluate(obs)
+        log_probs = functional.log_softmax(logits, 1)
+        if deterministic:
+            actions = log_probs.argmax(1)
+        else:
+            actions = torch.multinomial(functional.softmax(logits, 1), 1).squeeze(1)
+        return actions, values, log_probs.gather(1, actions.unsqueeze(1)).squeeze(1)
+
+    def evaluate_actions(
+        self, obs: PyTorchObs, actions: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Returns values, log-probabilities of the actions, and entropies, each `[B]`."""
+        assert isinstance(obs, Tensor)
+        logits, values = self._evaluate(obs)
+        log_probs = functional.log_softmax(logits, 1)
+        entropy = -(functional.softmax(logits, 1) * log_probs).sum(1)
+        return values, log_probs.gather(1, actions.unsqueeze(1)).squeeze(1), entropy
+
+    def predict_values(self, obs: PyTorchObs) -> Tensor:
+        """Returns the values `[B]`."""
+        assert isinstance(obs, Tensor)
+        return self._evaluate(obs)[1]
+
+    def _predict(self, observation: PyTorchObs, deterministic: bool = False) -> Tensor:
+        assert isinstance(observation, Tensor)
+        logits, _ = self.network(observation)
+        if deterministic:
+            return torch.as_tensor(logits.argmax(1))
+        return torch.multinomial(functional.softmax(logits, 1), 1).squeeze(1)
+
+    def _evaluate(self, obs: Tensor) -> tuple[Tensor, Tensor]:
+        logits, values = share_rows(self.learner, obs, self.threads)
+        return logits, values
+
+
+class WithCritic(nn.Module):
+    """A policy and a critic of its own."""
+
+    def __init__(self, network: SuitNetwork, critic: HiddenCritic) -> None:
+        super().__init__()
+        self.network, self.critic = network, critic
+
+    def forward(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns the policy's logits and the critic's values."""
+        return self.network(rows)[0], self.critic(rows)

@@ -1,0 +1,202 @@
+"""PettingZoo's environment, in which every player acts in turn, for any game."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ResetNeeded
+from pettingzoo import AECEnv
+from pettingzoo.utils.wrappers import (
+    AssertOutOfBoundsWrapper,
+    OrderEnforcingWrapper,
+    TerminateIllegalWrapper,
+)
+
+from tricktable_env.cards import Mask, Seat
+from tricktable_env.envs.episodes import ILLEGAL_REWARD, Episodes, Options
+from tricktable_env.envs.gym import named_game, show
+from tricktable_env.envs.spaces import (
+    RENDER_MODES,
+    Observation,
+    action_space,
+    check_render_mode,
+    observation_space,
+    row_of,
+    state_space,
+)
+from tricktable_env.game import Bytes, Game, Player
+
+
+class TrickTableAEC(AECEnv[str, Any, Any]):
+    """A game for any number of agents, `player_0`, `player_1`, ..., one to act at a time.
+
+    The same agent may act several times in a row, and in a match the players change seats:
+    `agent_selection` says who is to act. An observation is a dict of `observation` (`[D] uint8`),
+    `history` (`[H] uint8`) and `action_mask` (`[A] int8`), which `infos` has as well; the mask is
+    zero for an agent that is not to act. At the end `infos` also has what `game.outcome` says and
+    `is_success`, whether the agent won alone.
+
+    An action that is not legal raises and changes nothing; `checked` ends the game instead.
+
+    Args:
+        game: a game, or the name of one.
+        version: the number in `metadata["name"]`.
+        render_mode: `ansi` (render returns text) or `human` (every reset and step prints it);
+            what is drawn is what the seat to act sees.
+        **rules: options of the game named.
+
+    Raises:
+        ValueError: an option that makes no sense.
+    """
+
+    def __init__(
+        self,
+        game: str | Game,
+        version: int = 0,
+        render_mode: str | None = None,
+        **rules: Any,
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        check_render_mode(render_mode)
+        self.game = named_game(game, rules)
+        self.metadata = {
+            "name": f"{self.game.name}_v{version}",
+            "render_modes": list(RENDER_MODES),
+            "render_fps": 1,
+            "is_parallelizable": False,
+        }
+        self.render_mode = render_mode
+        self.possible_agents = [f"player_{player}" for player in range(self.game.num_players)]
+        self.agents: list[str] = []
+        self._players: dict[str, Player] = {a: i for i, a in enumerate(self.possible_agents)}
+        self.observation_spaces = {
+            agent: observation_space(self.game, "dict") for agent in self.possible_agents
+        }
+        self.action_spaces = {agent: action_space(self.game) for agent in self.possible_agents}
+        self.state_space = state_space(self.game)
+        self._episodes = Episodes(self.game, 1, "self", observation="dict", on_illegal="raise")
+
+    def observation_space(self, agent: str) -> gymnasium.Space[Any]:
+        """The space of an agent's observations."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> gymnasium.Space[Any]:
+        """The space of an agent's actions."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: Options | None = None) -> None:
+        """Begins an episode; without a seed the stream of deals goes on.
+
+        Args:
+            seed: an integer of 0 or more.
+            options: `position` (its text) or `deck` (cards in the order of the deal).
+
+        Raises:
+            ValueError: a seed, position or deck at fault; nothing has changed.
+        """
+        self._episodes.reset([seed], [options])
+        self.agents = self.possible_agents[:]
+        self.rewards: dict[str, float] = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards: dict[str, float] = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self._skip_agent_selection = None  # type: ignore[assignment]
+        self._select()
+
+    def step(self, action: Any) -> None:
+        """Takes the action of the agent selected; None for one whose game is over.
+
+        Raises:
+            ResetNeeded: no agent is left.
+            IllegalActionError: the action is not legal; nothing has changed.
+        """
+        if not self.agents:
+            raise ResetNeeded("no agent is left: call reset()")
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        episodes = self._episodes
+        with episodes.guarded():
+            turn = episodes.step(episodes.read_actions([action]))
+        self._cumulative_rewards[agent] = 0.0
+        self.rewards = {a: float(turn.paid[0, i]) for a, i in self._players.items()}
+        self._accumulate_rewards()
+        self._select()
+        if turn.ended[0]:
+            self.terminations = dict.fromkeys(self.agents, True)
+            outcome = episodes.closing(0, turn)
+            state = episodes.states[0]
+            for each, player in self._players.items():
+                won = self.game.share(state, player) == 1
+                self.infos[each] |= {**outcome, "is_success": won}
+            self._deads_step_first()
+
+    def _select(self) -> None:
+        """Selects who is to act; gives every agent its mask in a fresh info."""
+        episodes = self._episodes
+        self.agent_selection = self.possible_agents[episodes.viewers[0]]
+        zero = np.zeros((len(self.agents), self.game.num_actions), np.int8)
+        self.infos = {a: {"action_mask": zero[i]} for i, a in enumerate(self.agents)}
+        self.infos[self.agent_selection]["action_mask"] = episodes.masks()[0]
+        if self.render_mode == "human":
+            self.render()
+
+    def observe(self, agent: str) -> Observation:
+        """What an agent sees, its own turn or not."""
+        players = np.array([self._players[agent]])
+        return row_of(self._episodes.observe(self._episodes.rows, players)[0], 0)
+
+    def state(self) -> Bytes:
+        """The full-information tensor, hidden cards included, from the side of player_0.
+
+        It is for critics and for study, never for an agent; see the game's observation page.
+
+        Returns:
+            `[F] uint8`.
+        """
+        episodes = self._episodes
+        episodes.check_begun()
+        player = np.zeros(1, np.int64)
+        full: Bytes = self.game.observe_full(episodes.states, episodes.rows, player)[0]
+        return full
+
+    def action_masks(self) -> Mask:
+        """The legal actions of the agent selected: `[A] int8`, 1 = legal."""
+        self._episodes.check_begun()
+        mask: Mask = self._episodes.masks()[0]
+        return mask
+
+    def position(self, seat: Seat | None = None) -> str:
+        """Writes the position, whole or as a seat of this round sees it."""
+        self._episodes.check_begun()
+        return self.game.position(self._episodes.states[0], seat)
+
+    def information_state(self, seat: Seat) -> str:
+        """Writes all that a seat of this round has seen, in order."""
+        self._episodes.check_begun()
+        return self.game.information_state(self._episodes.states[0], seat)
+
+    def render(self) -> Any:
+        """Draws the table as the seat to act sees it: text with `ansi`, printed with `human`."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() draws only with a render_mode: env(render_mode='ansi')")
+            return None
+        return show(self._episodes.picture(0), self.render_mode)
+
+    def close(self) -> None:
+        """Releases nothing: there is nothing to release."""
+
+
+def checked(env: AECEnv[str, Any, Any]) -> AECEnv[str, Any, Any]:
+    """Puts PettingZoo's three standard checks on an environment.
+
+    An action that is not legal ends the game: -1 for who tried it, 0 for all others, and
+    truncations are set too. What is outside the action space raises, and so does a step before
+    the first reset.
+    """
+    env = TerminateIllegalWrapper(env, illegal_reward=ILLEGAL_REWARD)
+    env = AssertOutOfBoundsWrapper(env)
+    return OrderEnforcingWrapper(env)

@@ -1,0 +1,158 @@
+"""Gymnasium's single environment: one learner, the opponents inside, for any game."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+
+from tricktable_env.cards import Mask, Seat
+from tricktable_env.envs.episodes import Episodes, OnIllegal, Options
+from tricktable_env.envs.seating import Opponent
+from tricktable_env.envs.spaces import (
+    RENDER_MODES,
+    Observation,
+    ObservationForm,
+    action_space,
+    check_render_mode,
+    observation_space,
+    row_of,
+)
+from tricktable_env.game import Game, Player
+from tricktable_env.registry import make_game
+
+
+class TrickTableEnv(gymnasium.Env[Any, Any]):
+    """A game as one player meets it: opponents act inside, rewards are the learner's own.
+
+    `info` always has `action_mask` (`[A] int8`) and `seat`, the player that the observation is
+    of. The last step's has what `game.outcome` says and `is_success`, whether the learner won
+    alone. An action that is not legal changes nothing; it ends the episode with a reward of -1
+    and `info["illegal_action"]`, or raises, as `on_illegal` says. What is no integer or outside
+    the action space raises in any case.
+
+    With `opponent="self"` every decision of every player is handed out: `info["seat"]` is who is
+    to act (or acted last), the reward is that of the player who acted, and `info["rewards"]`
+    (`[P] float32`) are those of all.
+
+    `reset(options=...)` takes `position` (its text) or `deck` (cards in the order of the deal)
+    for one episode.
+
+    Args:
+        game: a game, or the name of one.
+        opponent: see `Episodes`.
+        seat: see `Episodes`.
+        observation: `flat`, `[D] uint8`; or `dict`, with the history and the action mask.
+        render_mode: `ansi` (render returns text) or `human` (every reset and step prints it);
+            what is drawn is what the learner sees.
+        on_illegal: `terminate` or `raise`.
+        **rules: options of the game named.
+
+    Raises:
+        ValueError: an option that makes no sense.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 1}
+
+    def __init__(
+        self,
+        game: str | Game,
+        opponent: Opponent | Sequence[Opponent] = "random",
+        seat: str | Player = "random",
+        observation: ObservationForm = "flat",
+        render_mode: str | None = None,
+        on_illegal: OnIllegal = "terminate",
+        **rules: Any,
+    ) -> None:
+        check_render_mode(render_mode)
+        self.game = named_game(game, rules)
+        self.observation_space = observation_space(self.game, observation)
+        self.action_space = action_space(self.game)
+        self.render_mode = render_mode
+        self.episodes = Episodes(self.game, 1, opponent, seat, observation, on_illegal)
+
+    def reset(
+        self, *, seed: int | None = None, options: Options | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begins an episode; without a seed the streams of the last one go on.
+
+        Raises:
+            ValueError: a position or a deck at fault; nothing has changed.
+        """
+        self.episodes.reset([seed], [options])
+        super().reset(seed=None if seed is None else int(seed))
+        observation, info = self._look()
+        if self.render_mode == "human":
+            self.render()
+        return observation, info
+
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Takes the learner's action and lets the opponents act until it is its turn again.
+
+        Raises:
+            ResetNeeded: the episode is over.
+            IllegalActionError: no integer, outside the action space, or, with
+                `on_illegal="raise"`, not legal; nothing has changed.
+        """
+        episodes = self.episodes
+        with episodes.guarded():
+            turn = episodes.step(episodes.read_actions([action]))
+        observation, info = self._look()
+        if episodes.opponents is None:
+            info["rewards"] = turn.paid[0]
+        ended = bool(turn.ended[0])
+        if ended:
+            info |= episodes.closing(0, turn)
+        if self.render_mode == "human":
+            self.render()
+        return observation, float(turn.rewards[0]), ended, False, info
+
+    def _look(self) -> tuple[Observation, dict[str, Any]]:
+        observations, masks = self.episodes.observe()
+        seat = int(self.episodes.viewers[0])
+        return row_of(observations, 0), {"action_mask": masks[0], "seat": seat}
+
+    def action_masks(self) -> Mask:
+        """The legal actions: `[A] int8`, 1 = legal; the name that sb3-contrib looks for."""
+        self.episodes.check_begun()
+        mask: Mask = self.episodes.masks()[0]
+        return mask
+
+    def position(self, seat: Seat | None = None) -> str:
+        """Writes the position, whole or as a seat of this round sees it."""
+        self.episodes.check_begun()
+        return self.game.position(self.episodes.states[0], seat)
+
+    def information_state(self, seat: Seat) -> str:
+        """Writes all that a seat of this round has seen, in order."""
+        self.episodes.check_begun()
+        return self.game.information_state(self.episodes.states[0], seat)
+
+    def render(self) -> Any:
+        """Draws the table as the learner sees it: returned with `ansi`, printed with `human`."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() draws only with a render_mode: make(..., 'ansi')")
+            return None
+        return show(self.episodes.picture(0), self.render_mode)
+
+
+def named_game(game: str | Game, rules: dict[str, Any]) -> Game:
+    """Makes the game of a name; a game made already keeps its own rules.
+
+    Raises:
+        ValueError: no such game, rules that make no sense, or rules beside a game made already.
+    """
+    if isinstance(game, str):
+        return make_game(game, **rules)
+    if rules:
+        raise ValueError(f"the game has its rules already, so not {', '.join(rules)} as well")
+    return game
+
+
+def show(picture: str, render_mode: str) -> str | None:
+    """Returns a picture with `ansi`, prints it with `human`."""
+    if render_mode == "ansi":
+        return picture
+    print(picture, flush=True)
+    return None

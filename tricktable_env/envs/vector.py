@@ -1,0 +1,259 @@
+"""Gymnasium's vector environment as one native batch, for any game."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from tricktable_env.cards import Mask, Seat
+from tricktable_env.envs.episodes import Episodes, OnIllegal, Options, Turn
+from tricktable_env.envs.gym import named_game, show
+from tricktable_env.envs.seating import Opponent
+from tricktable_env.envs.spaces import (
+    RENDER_MODES,
+    Observation,
+    ObservationForm,
+    action_space,
+    as_action,
+    check_render_mode,
+    observation_space,
+    row_of,
+)
+from tricktable_env.game import Game, Player, Rows
+
+
+class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
+    """Many rows of `TrickTableEnv` in one array of states.
+
+    Row i of `reset(seed=s)` does what the single environment does at seed s + i, for all later
+    episodes too. A row whose episode ends begins the next in the same step; its last observation
+    and info stand in `infos["final_obs"]` and `infos["final_info"]`, as with Gymnasium's
+    `SyncVectorEnv` in its mode SAME_STEP. With `opponent="self"`, `infos["rewards"]`
+    (`[N, P] float32`) has the rewards of every player in this step in every row, those of rows
+    that ended included.
+
+    Arguments are those of `TrickTableEnv`, and:
+
+    Args:
+        num_envs: number of rows N.
+    """
+
+    metadata: dict[str, Any] = {
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 1,
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+    }
+
+    def __init__(
+        self,
+        num_envs: int,
+        game: str | Game,
+        opponent: Opponent | Sequence[Opponent] = "random",
+        seat: str | Player = "random",
+        observation: ObservationForm = "flat",
+        render_mode: str | None = None,
+        on_illegal: OnIllegal = "terminate",
+        **rules: Any,
+    ) -> None:
+        check_render_mode(render_mode)
+        self.game = named_game(game, rules)
+        self.episodes = Episodes(self.game, num_envs, opponent, seat, observation, on_illegal)
+        self.num_envs, self.render_mode = num_envs, render_mode
+        self.single_observation_space = observation_space(self.game, observation)
+        self.single_action_space = action_space(self.game)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: Options | Sequence[Options | None] | None = None,
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begins an episode in every row.
+
+        Args:
+            seed: s for seeds s, s + 1, ...; or a seed (or None) for each row.
+            options: for every row, or a list of one for each. `reset_mask` (`[N] bool`) among
+                options for every row picks the rows that begin anew.
+
+        Raises:
+            ValueError: a seed, position or deck at fault; nothing has changed.
+        """
+        rows = self.episodes.rows
+        if isinstance(options, Mapping) and "reset_mask" in options:
+            rows = np.flatnonzero(_reset_mask(options["reset_mask"], self.num_envs))
+        seeds, starts = spread_seeds(seed, self.num_envs), spread_options(options, self.num_envs)
+        self.episodes.reset([seeds[r] for r in rows], [starts[r] for r in rows], rows)
+        super().reset(seed=as_action(seed))
+        observation, infos = self._look(rows)
+        self._render_human()
+        return observation, infos
+
+    def step(
+        self, actions: Any
+    ) -> tuple[
+        Observation,
+        npt.NDArray[np.float64],
+        npt.NDArray[np.bool_],
+        npt.NDArray[np.bool_],
+        dict[str, Any],
+    ]:
+        """Takes an action in each row, `[N]` integers, and begins the next episode where it ended.
+
+        Raises:
+            ResetNeeded: before the first reset.
+            IllegalActionError: as `TrickTableEnv.step`, for any row; no row has changed.
+        """
+        episodes = self.episodes
+        actions = episodes.read_actions(actions)
+        final: dict[str, Any] = {}
+        with episodes.guarded():
+            turn = episodes.step(actions)
+            if turn.ended.any():
+                final = self._final(np.flatnonzero(turn.ended), turn)
+                episodes.begin(np.flatnonzero(turn.ended))
+        observation, infos = self._look(episodes.rows)
+        if episodes.opponents is None:
+            infos |= {"rewards": turn.paid, "_rewards": np.ones(self.num_envs, np.bool_)}
+        infos |= final
+        self._render_human()
+        return observation, turn.rewards, turn.ended, np.zeros(self.num_envs, np.bool_), infos
+
+    def _look(self, rows: Rows) -> tuple[Observation, dict[str, Any]]:
+        """Observes all rows; infos say which of them they are about."""
+        observation, masks = self.episodes.observe()
+        infos = {"action_mask": masks, "seat": self.episodes.viewers.copy()}
+        present = np.zeros((2, self.num_envs), np.bool_)
+        present[:, rows] = True
+        return observation, infos | {"_action_mask": present[0], "_seat": present[1]}
+
+    def _final(self, rows: Rows, turn: Turn) -> dict[str, Any]:
+        """The last observations and infos of rows that ended, in Gymnasium's form."""
+        episodes, n = self.episodes, self.num_envs
+        observations, masks = episodes.observe(rows)
+        last = np.full(n, None, object)
+        for i, row in enumerate(rows.tolist()):
+            last[row] = row_of(observations, i)
+        columns: dict[str, tuple[Rows, Any]] = {
+            "action_mask": (rows, masks),
+            "seat": (rows, episodes.viewers[rows]),
+        }
+        if episodes.opponents is None:
+            columns["rewards"] = rows, turn.paid[rows]
+        columns |= _columns(rows, [episodes.closing(row, turn) for row in rows.tolist()])
+        infos: dict[str, Any] = {}
+        for key, (at, values) in columns.items():
+            infos[key] = _scattered(n, at, values)
+            infos[f"_{key}"] = _marked(n, at)
+        return {
+            "final_obs": last,
+            "_final_obs": _marked(n, rows),
+            "final_info": infos,
+            "_final_info": _marked(n, rows),
+        }
+
+    # -- rows as the single environment has them -----------------------------------------------
+    def action_masks(self) -> Mask:
+        """The legal actions of each row: `[N, A] int8`, 1 = legal."""
+        self.episodes.check_begun()
+        return self.episodes.masks()
+
+    def position(self, seat: Seat | None = None) -> tuple[str, ...]:
+        """Writes the position of each row, whole or as a seat of its round sees it."""
+        self.episodes.check_begun()
+        return tuple(self.game.position(state, seat) for state in self.episodes.states)
+
+    def information_state(self, seat: Seat) -> tuple[str, ...]:
+        """Writes, for each row, all that a seat of its round has seen, in order."""
+        self.episodes.check_begun()
+        return tuple(self.game.information_state(state, seat) for state in self.episodes.states)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Draws each row as its learner sees it: returned with `ansi`, printed with `human`."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() draws only with a render_mode: make_vec(..., 'ansi')")
+            return None
+        mode = self.render_mode
+        return tuple(show(self.episodes.picture(row), mode) for row in range(self.num_envs))
+
+    def _render_human(self) -> None:
+        if self.render_mode == "human":
+            self.render()
+
+
+def spread_seeds(seed: Any, rows: int) -> list[Any]:
+    """A seed for each row: of a number s they are s, s + 1, ...
+
+    Raises:
+        ValueError: neither a number nor a list of one for each row.
+    """
+    if seed is None:
+        return [None] * rows
+    number = as_action(seed)
+    if number is not None:
+        return [number + row for row in range(rows)]
+    return _listed("seed", seed, rows)
+
+
+def spread_options(options: Any, rows: int) -> list[Any]:
+    """Options for each row: the same for all, or those listed.
+
+    Raises:
+        ValueError: neither a dict nor a list of one for each row.
+    """
+    if options is None or isinstance(options, Mapping):
+        return [options] * rows
+    return _listed("options", options, rows)
+
+
+def _listed(what: str, values: Sequence[Any], rows: int) -> list[Any]:
+    if not isinstance(values, list | tuple | np.ndarray):
+        raise ValueError(f"{what}={values!r} is neither for all environments nor a list of {rows}")
+    if len(values) != rows:
+        raise ValueError(f"{what} lists {len(values)}, but there are {rows} environments")
+    return list(values)
+
+
+def _reset_mask(mask: Any, rows: int) -> npt.NDArray[np.bool_]:
+    found = np.asarray(mask)
+    if found.dtype != np.bool_ or found.shape != (rows,) or not found.any():
+        raise ValueError(f"reset_mask is {mask!r}, not {rows} bools of which one or more are True")
+    return found
+
+
+def _columns(rows: Rows, infos: list[dict[str, Any]]) -> dict[str, tuple[Rows, list[Any]]]:
+    """Turns the infos of some rows into, by key, the rows that have it and their values."""
+    keys = dict.fromkeys(key for info in infos for key in info)
+    return {
+        key: (
+            rows[np.array([key in info for info in infos])],
+            [info[key] for info in infos if key in info],
+        )
+        for key in keys
+    }
+
+
+def _scattered(n: int, rows: Rows, values: Any) -> npt.NDArray[Any]:
+    """An array with values in some of its n rows: of their type if numbers, else of objects."""
+    first = values[0]
+    if isinstance(first, bool | int | float | np.generic):
+        out = np.zeros(n, type(first))
+    elif isinstance(first, np.ndarray):
+        out = np.zeros((n, *first.shape), first.dtype)
+    else:
+        out = np.full(n, None, object)
+    out[rows] = values
+    return out
+
+
+def _marked(n: int, rows: Rows) -> npt.NDArray[np.bool_]:
+    out = np.zeros(n, np.bool_)
+    out[rows] = True
+    return out

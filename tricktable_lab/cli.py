@@ -1,0 +1,294 @@
+"""The command line `tricktable`: each command is a frozen dataclass with a `run`.
+
+To add a command, write its dataclass and name it in `COMMANDS`; tyro makes options and help from
+the fields. Heavy modules are imported by `run`, so that `--help` is quick.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import sys
+import typing
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias
+
+import tyro
+
+if TYPE_CHECKING:
+    from tricktable_env.game import Game
+    from tricktable_lab.match import MatchResult, Progress
+
+DONE, FAILED, MISUSED = 0, 1, 2
+"""Exit codes: done; the answer is no or some input failed; the command was used wrongly."""
+
+AsJson: TypeAlias = Annotated[bool, tyro.conf.arg(name="json"), tyro.conf.FlagCreatePairsOff]
+Words: TypeAlias = Annotated[tuple[str, ...], tyro.conf.UseAppendAction]
+
+
+_OURS = ("tricktable_env", "agents", "tricktable_lab", "__main__")
+"""Packages whose named errors say what is wrong with the arguments; importing none of them here."""
+
+
+class UsageError(ValueError):
+    """Arguments that make no sense; the message says what would be right."""
+
+
+class Command(Protocol):
+    """What a command offers once its arguments are read."""
+
+    def run(self) -> int:
+        """Does it and returns the exit code."""
+
+
+# -- commands --------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Match:
+    """Lets two agents play every deal once in each seating, and gives A's win rate.
+
+    Example: tricktable match greedy random --deals 2000 --workers 2
+    """
+
+    a: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="A")]
+    """Spec of the agent whose rates are given; see `tricktable agents`."""
+    b: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="B")]
+    """Spec of the other agent, who takes all other seats."""
+    deals: int = 1000
+    """Number of deals."""
+    seed: int = 0
+    """Same seed, same result, whatever the number of workers."""
+    workers: int = 1
+    """Number of processes."""
+    game: str = "tableau"
+    """Which game."""
+    num_players: int | None = None
+    """Number of players, where the game leaves the choice."""
+    rule: Annotated[Words, tyro.conf.arg(metavar="KEY=VALUE")] = ()
+    """An option of the rules, as suits=3."""
+    as_json: AsJson = False
+    """Print one JSON document."""
+
+    def run(self) -> int:
+        """Plays the match; stopped by Ctrl-C it gives what is known by then."""
+        from tricktable_lab.match import MatchError, MatchInterrupted, play_match
+
+        game = game_from(self.game, self.num_players, self.rule)
+        result: MatchResult | None
+        try:
+            with _progress(self.deals) as progress:
+                result = play_match(
+                    game, self.a, self.b, self.deals, self.seed, self.workers, progress
+                )
+        except MatchError as error:
+            return _complain(error, FAILED)
+        except MatchInterrupted as interrupt:
+            result = interrupt.result
+            played = result.deals if result else 0
+            _complain(f"stopped after {played} of {self.deals} deals", FAILED)
+        if result is not None:
+            self._show(result)
+        return DONE if result is not None and result.deals == self.deals else FAILED
+
+    def _show(self, result: MatchResult) -> None:
+        from tricktable_lab import listing
+
+        if self.as_json:
+            print(json.dumps(result.as_json()))
+        else:
+            listing.show(listing.match_table(result))
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Plays recorded games through the engine and compares what they state with what happens.
+
+    Exit code 1 when any record fails. Example: tricktable replay games.jsonl --json
+    """
+
+    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
+    """Game records as JSON Lines."""
+    as_json: AsJson = False
+    """Print a JSON line a record."""
+
+    def run(self) -> int:
+        """Replays every record of the file."""
+        from tricktable_lab import listing
+        from tricktable_lab.replay import RecordError, replay_lines
+
+        failed = False
+        table = listing.replay_table()
+        with self.file.open("rb") as lines:
+            for line, replay in replay_lines(lines):
+                failed |= isinstance(replay, RecordError)
+                if self.as_json:
+                    print(json.dumps(replay.as_json(), ensure_ascii=False))
+                else:
+                    listing.add_replay(table, line, replay)
+        if not self.as_json:
+            listing.show(table)
+        return FAILED if failed else DONE
+
+
+@dataclass(frozen=True)
+class Agents:
+    """Lists what can be named in an agent spec, NAME[:key=value,...], with its options.
+
+    Example: tricktable agents --json
+    """
+
+    as_json: AsJson = False
+    """Print one JSON document."""
+
+    def run(self) -> int:
+        """Lists the agents."""
+        from tricktable_lab import listing
+
+        agents = listing.agents()
+        if self.as_json:
+            print(json.dumps(agents, ensure_ascii=False))
+        else:
+            listing.show(listing.agents_table(agents))
+        return DONE
+
+
+COMMANDS: dict[str, Callable[..., Command]] = {"match": Match, "replay": Replay, "agents": Agents}
+
+
+# -- the program -----------------------------------------------------------------------------
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command line, `sys.argv` by default, and returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        if arguments == ["--version"]:
+            from tricktable_lab import __version__
+
+            print(f"tricktable {__version__}")
+            code = DONE
+        else:
+            code = _read(arguments).run()
+        sys.stdout.flush()
+        return code
+    except SystemExit as end:  # after --help, or when rich finds a closed pipe
+        return end.code if isinstance(end.code, int) else FAILED
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except KeyboardInterrupt:
+        return _complain("stopped", FAILED)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        return _complain(f"{error.filename}: {reason}" if error.filename else reason, MISUSED)
+    except ValueError as error:
+        if type(error).__module__.partition(".")[0] not in _OURS:
+            raise  # a fault of the program, not of its arguments
+        return _complain(error, MISUSED)
+
+
+def game_from(name: str, num_players: int | None, rules: Sequence[str]) -> Game:
+    """Makes the game that `--game`, `--num-players` and `--rule` describe.
+
+    Raises:
+        RulesError: no such game, or values that make no sense.
+        UsageError: a rule that is no `key=value`, or no option of the game.
+    """
+    from tricktable_env.registry import make_game
+
+    plain = make_game(name)
+    kinds = typing.get_type_hints(type(plain.rules))
+    values: dict[str, Any] = {}
+    for rule in rules:
+        key, equals, text = rule.partition("=")
+        if not equals:
+            raise UsageError(f"rule {rule!r} is not KEY=VALUE, as suits=3")
+        if key not in kinds:
+            raise UsageError(f"no rule {key!r} in {name}; its rules: {', '.join(kinds)}")
+        if key in values:
+            raise UsageError(f"rule {key!r} is given twice")
+        values[key] = _value(kinds[key], text)
+    if num_players is not None and "num_players" in kinds:
+        values.setdefault("num_players", num_players)
+    game = make_game(name, **values)
+    if num_players not in (None, game.num_players):
+        raise UsageError(f"{name} is for {game.num_players} players, not {num_players}")
+    return game
+
+
+def _value(kind: Any, text: str) -> Any:
+    """The value that a rule's text means; what makes no sense is left for the rules to refuse."""
+    kinds = (kind, *typing.get_args(kind))
+    if type(None) in kinds and text.lower() == "none":
+        return None
+    if bool in kinds and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if int in kinds and re.fullmatch(r"-?[0-9]+", text):
+        return int(text)
+    return text
+
+
+def _read(arguments: Sequence[str]) -> Command:
+    """Reads the arguments.
+
+    Raises:
+        UsageError: tyro's objection, in one line.
+        SystemExit: help was asked for and is printed.
+    """
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            command: Command = tyro.extras.subcommand_cli_from_dict(
+                COMMANDS,
+                prog="tricktable",
+                description="Matches, replays and agents of Trick Table's card games.",
+                args=arguments,
+            )
+            return command
+    except SystemExit as end:
+        if end.code in (None, DONE):
+            raise
+        raise UsageError(one_line(said.getvalue())) from None
+
+
+def one_line(box: str) -> str:
+    """Makes one line of an error that tyro drew as a box of paragraphs, title and colours off."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", box)
+    inside = [line.strip("│ \t") for line in plain.splitlines() if line[:1] not in "╭╰"]
+    paragraphs = re.split(r"\s*─{3,}\s*", " ".join(inside))
+    said = "; ".join(" ".join(p.split()).rstrip(".") for p in paragraphs if p.strip())
+    return said.replace("Argument helptext:", "right is").replace("For full helptext, ", "")
+
+
+def _complain(error: object, code: int) -> int:
+    """Writes what is wrong as one line, and returns the exit code."""
+    print("tricktable:", " ".join(str(error).split()), file=sys.stderr, flush=True)
+    return code
+
+
+@contextlib.contextmanager
+def _progress(deals: int) -> Iterator[Progress | None]:
+    """A progress bar on stderr with the win rate so far, where a person is looking."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    console = Console(stderr=True)
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("deals", total=deals)
+        yield lambda done, rate: bar.update(task, completed=done, description=f"{rate:.1%} for A")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

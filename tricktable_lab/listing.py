@@ -1,0 +1,112 @@
+"""What commands show to a person: tables on the terminal."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tricktable_env.opponents import AgentSpecError, agent_class, agent_names, agent_options
+from tricktable_lab.match import MatchResult
+from tricktable_lab.replay import RecordError, Replay
+
+
+def show(table: Table) -> None:
+    """Prints a table."""
+    Console(highlight=False).print(table)
+
+
+def match_table(result: MatchResult) -> Table:
+    """The result of a match."""
+    table = Table("", escape(f"{result.a} against {result.b}"), "95% interval")
+    table.add_row("games", f"{result.games:,} of {result.deals:,} deals")
+    low, high = result.ci95
+    table.add_row("win rate", f"{result.win_rate_a:.1%}", f"{low:.1%} to {high:.1%}")
+    low_elo, high_elo = result.elo_ci95
+    table.add_row(
+        "Elo difference",
+        _signed(result.elo_diff, result.win_rate_a),
+        f"{_signed(low_elo, low)} to {_signed(high_elo, high)}",
+    )
+    if result.mean_margin_a is not None:
+        table.add_row("mean margin", f"{result.mean_margin_a:+.2f}")
+    if result.caller_win_rate is not None:
+        table.add_row("the caller wins", f"{result.caller_win_rate:.1%}")
+    table.add_row("illegal actions", str(result.illegal))
+    table.add_row("seconds", f"{result.seconds:.1f}")
+    return table
+
+
+def _signed(elo: float | None, rate: float) -> str:
+    """An Elo difference, infinite at a win rate of 0 or 1."""
+    return f"{elo:+.0f}" if elo is not None else ("+∞" if rate > 0.5 else "-∞")
+
+
+def replay_table() -> Table:
+    """An empty table of replayed records."""
+    table = Table()
+    for heading in ("line", "record", "plays", "tricks", "winner"):
+        table.add_column(heading, justify="left" if heading in ("record", "winner") else "right")
+    return table
+
+
+def add_replay(table: Table, line: int, replay: Replay | RecordError) -> None:
+    """Adds the row of one record."""
+    if isinstance(replay, RecordError):
+        table.add_row(str(line), escape(f"failed: {replay}"), style="red")
+        return
+    outcome = dict(replay.outcome)
+    winner = outcome.pop("winner")
+    taken = next(iter(outcome.values()))  # tricks, or points
+    plays, score = str(len(replay.legal_counts)), "-".join(map(str, taken))
+    table.add_row(str(line), "ok", plays, score, str(winner or "not over"))
+
+
+def agents() -> list[dict[str, Any]]:
+    """Lists all agents: name, what it does, its options; or why it can't be used here."""
+    found: list[dict[str, Any]] = []
+    for name in agent_names():
+        try:
+            agent = agent_class(name)
+        except AgentSpecError as error:
+            found.append({"name": name, "about": None, "options": [], "error": str(error)})
+            continue
+        options = [
+            {
+                "name": option.name,
+                "type": _kind_text(option.annotation),
+                "default": None if option.default is option.empty else option.default,
+                "required": option.default is option.empty,
+            }
+            for option in agent_options(agent).values()
+        ]
+        about = (inspect.getdoc(agent) or "").split("\n", 1)[0]
+        found.append({"name": name, "about": about, "options": options})
+    return found
+
+
+def agents_table(agents: list[dict[str, Any]]) -> Table:
+    """The agents and their options."""
+    table = Table()
+    for heading in ("agent", "what it does", "options"):
+        table.add_column(heading)
+    for agent in agents:
+        options = [
+            f"{option['name']}: {option['type']}"
+            + ("" if option["required"] else f" = {option['default']}")
+            for option in agent["options"]
+        ]
+        about = agent["about"] if "error" not in agent else f"not here: {agent['error']}"
+        table.add_row(*map(escape, (agent["name"], about, "\n".join(options) or "none")))
+    return table
+
+
+def _kind_text(kind: Any) -> str:
+    if typing.get_origin(kind) in (typing.Union, types.UnionType):
+        return " or ".join(_kind_text(part) for part in typing.get_args(kind))
+    return "none" if kind is type(None) else getattr(kind, "__name__", str(kind))

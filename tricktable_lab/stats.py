@@ -1,0 +1,52 @@
+"""Statistics of matches. A deal is the unit, never a game: the games of one deal are alike."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Interval(NamedTuple):
+    """A mean and its confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def rate_interval(shares: npt.NDArray[np.float64], confidence: float = 0.95) -> Interval:
+    """Returns the mean of shares between 0 and 1, with Student's t interval cut to that range.
+
+    Where every deal was won (or lost) there is no spread for t to measure; then the inner bound is
+    that of n wins in n (Clopper and Pearson 1934).
+
+    Args:
+        shares: `[n] float64`, n >= 1, one a deal: what part of the deal's games was won.
+        confidence: the chance that the interval is to cover the true rate.
+    """
+    n, mean = len(shares), float(np.mean(shares))
+    if mean in (0.0, 1.0):
+        bound = ((1 - confidence) / 2) ** (1 / n)
+        return Interval(mean, bound, 1.0) if mean == 1.0 else Interval(mean, 0.0, 1 - bound)
+    if n == 1:
+        return Interval(mean, 0.0, 1.0)
+    from scipy.special import stdtrit  # here, because it takes a third of a second to import
+
+    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * float(np.std(shares, ddof=1)) / n**0.5
+    return Interval(mean, max(0.0, mean - half), min(1.0, mean + half))
+
+
+def elo(rate: float) -> float | None:
+    """Returns the Elo difference at which a win rate is expected; None where it is infinite.
+
+    Source of the formula: Elo 1978, with the logistic curve and 400 points to a factor of ten.
+
+    Args:
+        rate: 0 to 1, a draw counting one half.
+    """
+    if not 0.0 < rate < 1.0:
+        return None
+    return 400.0 * math.log10(rate / (1.0 - rate))
