@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -116,8 +117,23 @@ def matmul_dtype() -> torch.dtype:
     return torch.bfloat16 if any(ask is not None and ask() for ask in supports) else torch.float32
 
 
+class SuitLayer(nn.Module):
+    """The weights of one layer: A and a for a suit's own vector, B for the pooled ones.
+
+    Args:
+        own: width of a suit's vector.
+        shared: width of what B reads.
+        width: width of the result.
+    """
+
+    def __init__(self, own: int, shared: int, width: int) -> None:
+        super().__init__()
+        self.own = nn.Linear(own, width)
+        self.shared = nn.Linear(shared, width, bias=False)
+
+
 class SuitTrunk(nn.Module):
-    """Layers in which every suit is treated alike: h' = h + ReLU(A h + B [mean, trump]).
+    """The layers in which every suit is treated alike; see `suit_layers`.
 
     Args:
         suit_width: entries of a suit.
@@ -128,14 +144,10 @@ class SuitTrunk(nn.Module):
 
     def __init__(self, suit_width: int, numbers: int, width: int, depth: int) -> None:
         super().__init__()
-        inputs = [suit_width] + [width] * (depth - 1)
-        self.own = nn.ModuleList([nn.Linear(size, width) for size in inputs])
-        self.shared = nn.ModuleList(
-            [
-                nn.Linear(2 * size + (numbers if layer == 0 else 0), width, bias=False)
-                for layer, size in enumerate(inputs)
-            ]
-        )
+        self.width = width
+        first = SuitLayer(suit_width, 2 * suit_width + numbers, width)
+        others = [SuitLayer(width, 2 * width, width) for _ in range(depth - 1)]
+        self.layers = nn.ModuleList([first, *others])
 
     def forward(
         self, suits: Tensor, numbers: Tensor, pool: Tensor, head: nn.Linear | None = None
@@ -152,18 +164,15 @@ class SuitTrunk(nn.Module):
             What the head says of each suit `[B, 4, K] float32` (K = 0 without one), and the pooled
             vectors of the last layer side by side `[B, 2 x width]`.
         """
-        layers = [
-            (own.weight, own.bias, shared.weight)
-            for own, shared in zip(self.own, self.shared, strict=True)
-        ]
+        layers = [cast(SuitLayer, layer) for layer in self.layers]
+        weights = [(layer.own.weight, layer.own.bias, layer.shared.weight) for layer in layers]
         if head is None:
-            none = suits.new_zeros(0, dtype=torch.float32)
-            width = layers[-1][0].shape[0]
-            return suit_layers(suits, numbers, pool, layers, (none.view(0, width), none))
-        spare = -head.out_features % 16
+            none = torch.zeros(0, self.width), torch.zeros(0)
+            return suit_layers(suits, numbers, pool, weights, none)
+        spare = -head.out_features % 16  # products with 14 columns take far longer than with 16
         weight = functional.pad(head.weight, (0, 0, 0, spare))
         bias = functional.pad(head.bias, (0, spare))
-        by_suit, pooled = suit_layers(suits, numbers, pool, layers, (weight, bias))
+        by_suit, pooled = suit_layers(suits, numbers, pool, weights, (weight, bias))
         return by_suit[:, :, : head.out_features], pooled
 
 
@@ -254,7 +263,7 @@ class HiddenCritic(nn.Module):
         layout = self.layout
         suits, numbers, pool = split(full, layout, self.dtype)
         end = layout.hidden + NUM_SUITS * layout.hidden_width
-        hidden = full[:, layout.hidden : end].unflatten(1, (NUM_SUITS, layout.hidden_width))
+        hidden = full[:, layout.hidden : end].view(-1, NUM_SUITS, layout.hidden_width)
         _, pooled = self.trunk(torch.cat([suits, hidden.to(self.dtype)], 2), numbers, pool)
         value: Tensor = self.value(pooled)
         return value
@@ -272,20 +281,17 @@ def split(observations: Tensor, layout: Layout, dtype: torch.dtype) -> tuple[Ten
         The suits `[B, 4, suit_width]`, the numbers `[B, N]` scaled to 0..1, and the weights of the
         suits in the pooled vectors `[B, 2, 4]`: the mean, and the trump suit.
     """
-    blocks = observations[:, : layout.suits_end].unflatten(1, (NUM_SUITS, layout.suit_width))
-    highs = torch.tensor(layout.highs, dtype=torch.float32, device=observations.device)
+    blocks = observations[:, : layout.suits_end].view(-1, NUM_SUITS, layout.suit_width)
+    highs = torch.tensor(layout.highs, dtype=torch.float32)
     numbers = (observations[:, layout.suits_end : layout.legal] / highs).to(dtype)
     pool = torch.full((len(observations), 2, NUM_SUITS), 1 / NUM_SUITS, dtype=dtype)
-    pool = pool.to(observations.device)
     pool[:, 1] = blocks[:, :, layout.trump]
     return blocks.to(dtype, memory_format=torch.contiguous_format), numbers, pool
 
 
 def linear(layer: nn.Linear, inputs: Tensor) -> Tensor:
     """Applies a layer in the type of its inputs."""
-    return functional.linear(
-        inputs, layer.weight.to(inputs.dtype), layer.bias.to(inputs.dtype)
-    )
+    return functional.linear(inputs, layer.weight.to(inputs.dtype), layer.bias.to(inputs.dtype))
 
 
 def shrink(layer: nn.Linear, factor: float) -> None:

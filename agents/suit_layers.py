@@ -43,8 +43,10 @@ def suit_layers(
         vectors of the last layer side by side `[B, 2 x W]`.
     """
     flat = [tensor for layer in layers for tensor in layer]
-    by_suit, pooled = _SuitLayers.apply(suits, numbers, pool, *head, *flat)  # type: ignore[no-untyped-call]
-    return by_suit, pooled
+    result: tuple[Tensor, Tensor] = _SuitLayers.apply(  # type: ignore[no-untyped-call]
+        suits, numbers, pool, *head, *flat
+    )
+    return result
 
 
 class _SuitLayers(torch.autograd.Function):
@@ -74,7 +76,7 @@ class _SuitLayers(torch.autograd.Function):
             by_suit.sum(0),
         )
         grad = torch.mm(by_suit.to(hidden.dtype), head).view_as(hidden)
-        grad = grad.baddbmm_(pool.transpose(1, 2), grads[1].unflatten(1, (2, hidden.shape[2])))
+        grad = grad.baddbmm_(pool.transpose(1, 2), grads[1].view(len(pool), 2, -1))
         return (None, None, None, *head_grads, *_backward(grad, pool, layers, trace))
 
 
@@ -109,7 +111,7 @@ def _backward(grad: Tensor, pool: Tensor, layers: Sequence[Layer], trace: Trace)
             torch.mm(context.t(), pooled).float(),
         )
         if index > 0:
-            pooled_grad = torch.mm(context, shared).unflatten(1, (2, grad.shape[2]))
+            pooled_grad = torch.mm(context, shared).view(len(pool), 2, -1)
             grad = torch.addmm(grad.flatten(0, 1), rows, own).view_as(grad)
             grad.baddbmm_(spread, pooled_grad)
     return grads

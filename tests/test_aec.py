@@ -11,8 +11,8 @@ import gymnasium
 import numpy as np
 import pettingzoo
 import pytest
+from env_play import SMALL, same
 from gymnasium.error import ResetNeeded
-from gymnasium.utils.env_checker import data_equivalence
 from option_sets import OPTION_SETS, name_of
 from pettingzoo.test import api_test, performance_benchmark, render_test, seed_test
 
@@ -22,7 +22,6 @@ from tricktable_env.game import IllegalActionError, PositionError
 from tricktable_env.tableau.observation import LEGAL_AT
 
 ENVS = {"env": tableau_v0.env, "raw_env": tableau_v0.raw_env}
-SMALL: dict[str, Any] = {"suits": 3, "ranks": 8, "hand": 3, "piles": 2}
 
 # Raised by PettingZoo's own api_test, which looks at the masks of agents whose game is over.
 pytestmark = pytest.mark.filterwarnings(
@@ -37,10 +36,6 @@ def make(request: pytest.FixtureRequest) -> Any:
 
 def legal_choice(env: Any, rng: np.random.Generator) -> int:
     return int(rng.choice(np.flatnonzero(env.infos[env.agent_selection]["action_mask"])))
-
-
-def same(one: Any, other: Any) -> bool:
-    return data_equivalence(one, other, exact=True)
 
 
 # -- conformance -----------------------------------------------------------------------------

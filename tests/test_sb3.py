@@ -2,12 +2,12 @@
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
+from env_play import ID, LAST_TRICK_WON, ROOT, SMALL, legal_choices
 from gymnasium.error import ResetNeeded
 
 pytest.importorskip("sb3_contrib")
@@ -22,15 +22,6 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 from tricktable_env.envs.vector import TrickTableVectorEnv
 from tricktable_env.game import IllegalActionError
 from tricktable_env.interop.sb3 import TrickTableVecEnv, make_vec_env
-
-ID = "TrickTable/Tableau-v0"
-ROOT = Path(__file__).parent.parent
-SMALL: dict[str, Any] = {"suits": 3, "ranks": 8, "hand": 3, "piles": 2}
-LAST_TRICK_WON = "C S - 13-12 A... - .K.. -"
-
-
-def legal_choices(masks: Any, rng: np.random.Generator) -> Any:
-    return (rng.random(masks.shape) * masks).argmax(1)
 
 
 @pytest.mark.parametrize("options", [{}, {"observation": "dict"}, {"opponent": "self"}, SMALL])
@@ -101,7 +92,8 @@ def test_the_last_observation_is_the_learners_and_success_is_told() -> None:
         assert (info["terminal_observation"] == expected).all()
         assert info["is_success"] is True
         assert info["winner"] == "caller"
-    assert env.reset()[:, game.mask_slice].any(1).all()  # dealt anew: options are used once
+    env.reset()  # options are used once
+    assert LAST_TRICK_WON not in env.env_method("position")
 
 
 def test_seeds_are_set_by_seed_and_by_make() -> None:

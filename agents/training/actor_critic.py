@@ -55,7 +55,9 @@ class SuitPolicy(ActorCriticPolicy):
         if critic == "hidden":
             self.learner = WithCritic(self.network, HiddenCritic(layout))
             self.learner.critic.dtype = dtype
-        self.optimizer = torch.optim.Adam(self.parameters(), lr=lr_schedule(1), eps=1e-5, fused=True)
+        self.optimizer = torch.optim.Adam(
+            self.learner.parameters(), lr=lr_schedule(1), eps=1e-5, fused=True
+        )
 
     def forward(self, obs: Tensor, deterministic: bool = False) -> tuple[Tensor, Tensor, Tensor]:
         """Acts: actions `[B]`, values `[B]` and log-probabilities `[B]`."""

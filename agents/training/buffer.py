@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,31 @@ from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.type_aliases import RolloutBufferSamples
 
 from tricktable_env.jit import kernel
+
+Indices: TypeAlias = npt.NDArray[np.int64]
+
+
+class Rows(NamedTuple):
+    """Decisions, a row each, in the order of RolloutBufferSamples."""
+
+    observations: npt.NDArray[np.uint8]
+    """`[N, row_size]`, what the networks read."""
+    actions: npt.NDArray[np.int64]
+    """`[N]`, what was chosen."""
+    values: npt.NDArray[np.float32]
+    """`[N]`, what the critic expected."""
+    log_probs: npt.NDArray[np.float32]
+    """`[N]`, of the actions, when they were chosen."""
+
+    @classmethod
+    def room(cls, size: int, row_size: int) -> Rows:
+        """Makes room for a number of decisions."""
+        return cls(
+            np.zeros((size, row_size), np.uint8),
+            np.zeros(size, np.int64),
+            np.zeros(size, np.float32),
+            np.zeros(size, np.float32),
+        )
 
 
 class DecisionBuffer(RolloutBuffer):
@@ -44,13 +69,13 @@ class DecisionBuffer(RolloutBuffer):
         gae_lambda: float = 0.95,
         gamma: float = 1.0,
         n_envs: int = 1,
-        row_size: int = 0,
+        row_size: int = 1,
         num_players: int = 2,
         seed: int = 0,
     ) -> None:
         self.row_size, self.num_players = row_size, num_players
         self.rng = np.random.default_rng(seed)
-        self._make_room(buffer_size)
+        self.rows = Rows.room(buffer_size, row_size)
         super().__init__(
             buffer_size, observation_space, action_space, device, gae_lambda, gamma, n_envs
         )
@@ -58,16 +83,16 @@ class DecisionBuffer(RolloutBuffer):
     def reset(self) -> None:
         """Forgets all decisions and rewards; the arrays stay."""
         self.pos, self.full = 0, False
-        self.steps: list[tuple[Any, Any, Any]] = []
+        self.steps: list[tuple[Indices, Indices, npt.NDArray[np.float32]]] = []
         self.advantages = self.returns = self.values = np.zeros(0, np.float32)
 
-    def extend(
+    def add_decisions(
         self,
         observations: npt.NDArray[np.uint8],
         actions: npt.NDArray[np.int64],
         values: npt.NDArray[np.float32],
         log_probs: npt.NDArray[np.float32],
-    ) -> npt.NDArray[np.int64]:
+    ) -> Indices:
         """Appends decisions; returns their row numbers.
 
         Args:
@@ -76,74 +101,60 @@ class DecisionBuffer(RolloutBuffer):
             values: `[n] float32`, as the critic saw it.
             log_probs: `[n] float32`, of the actions taken.
         """
-        end = self.pos + len(observations)
-        if end > len(self._actions):
-            self._make_room(max(end, 2 * len(self._actions)))
-        rows = np.arange(self.pos, end)
-        self._observations[rows] = observations
-        self._actions[rows], self._values[rows] = actions, values
-        self._log_probs[rows] = log_probs
+        start, end = self.pos, self.pos + len(observations)
+        while end > len(self.rows.actions):
+            arrays: list[Any] = list(self.rows)
+            self.rows = Rows(*(np.concatenate([array, array]) for array in arrays))
+        self.rows.observations[start:end] = observations
+        self.rows.actions[start:end] = actions
+        self.rows.values[start:end] = values
+        self.rows.log_probs[start:end] = log_probs
         self.pos = end
-        return rows
+        return np.arange(start, end)
 
     def note_step(
         self,
-        tables: npt.NDArray[np.int64],
-        decisions: npt.NDArray[np.int64],
-        players: npt.NDArray[np.int64],
+        tables: Indices,
+        decisions: Indices,
+        players: Indices,
         paid: npt.NDArray[np.float32],
     ) -> None:
         """Notes one step: who acted at which table by which decision, and what it paid.
 
         Args:
             tables: `[n] int64`, the tables that stepped.
-            decisions: `[n] int64`, row numbers from `extend`; -1 for a forced move.
+            decisions: `[n] int64`, row numbers from `add_decisions`; -1 for a forced move.
             players: `[n] int64`.
             paid: `[n, P] float32`, to every player, whoever acted.
         """
         self.steps.append((tables, np.stack([decisions, players], 1), paid))
 
+    @property
+    def paid(self) -> npt.NDArray[np.float64]:
+        """`[P]`, what was paid to each player at all tables in this rollout."""
+        total = np.zeros(self.num_players)
+        for _, _, paid in self.steps:
+            total += paid.sum(0)
+        return total
+
     def finish(self) -> None:
         """Computes the advantages and returns of all decisions; the episodes must be over."""
-        n, self.full = self.pos, True
-        self.values = self._values[:n]
-        self.advantages = np.zeros(n, np.float32)
+        self.full = True
+        self.values = self.rows.values[: self.pos]
+        self.advantages = np.zeros(self.pos, np.float32)
         carry = np.zeros((self.n_envs, self.num_players, 3))
-        for tables, decisions, paid in reversed(self.steps):
-            credit(
-                tables, decisions, paid, self.values, self.gamma, self.gae_lambda, carry,
-                self.advantages,
-            )
+        for step in reversed(self.steps):
+            credit(*step, self.values, self.gamma, self.gae_lambda, carry, self.advantages)
         self.returns = self.advantages + self.values
 
-    def get(
-        self, batch_size: int | None = None
-    ) -> Generator[RolloutBufferSamples, None, None]:
+    def get(self, batch_size: int | None = None) -> Generator[RolloutBufferSamples, None, None]:
         """Yields all decisions in random order, in parts of nearly `batch_size`, all alike."""
         order = self.rng.permutation(self.pos)
         parts = max(1, round(self.pos / batch_size)) if batch_size else 1
-        for rows in np.array_split(order, parts):
-            yield RolloutBufferSamples(
-                observations=self.to_torch(self._observations[rows], copy=False),
-                actions=self.to_torch(self._actions[rows], copy=False),
-                old_values=self.to_torch(self.values[rows], copy=False),
-                old_log_prob=self.to_torch(self._log_probs[rows], copy=False),
-                advantages=self.to_torch(self.advantages[rows], copy=False),
-                returns=self.to_torch(self.returns[rows], copy=False),
-            )
-
-    def _make_room(self, rows: int) -> None:
-        old = self.__dict__.get("_actions", np.zeros(0, np.int64))
-        for name, kind, shape in (
-            ("_observations", np.uint8, (rows, self.row_size)),
-            ("_actions", np.int64, (rows,)),
-            ("_values", np.float32, (rows,)),
-            ("_log_probs", np.float32, (rows,)),
-        ):
-            array = np.zeros(shape, kind)
-            if len(old):
-                array[: len(old)] = getattr(self, name)
-            setattr(self, name, array)
+        for chosen in np.array_split(order, parts):
+            arrays = (*self.rows, self.advantages, self.returns)
+            picked = (self.to_torch(array[chosen], copy=False) for array in arrays)
+            yield RolloutBufferSamples(*picked)
 
 
 @kernel

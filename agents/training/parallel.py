@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 MIN_PART = 64
 """Batches are not cut into parts of fewer rows: handing one over takes some 50 microseconds."""
+
+Result = TypeVar("Result")
 
 _pools: dict[int, ThreadPoolExecutor] = {}
 
@@ -26,7 +28,8 @@ def share_rows(network: nn.Module, rows: Tensor, threads: int) -> tuple[Tensor, 
     The result depends on `threads` by rounding only, and is the same for the same number.
 
     Args:
-        network: takes `[n, ...]` and returns a tuple of tensors with n rows each.
+        network: takes `[n, ...]` and returns a tuple of tensors with n rows each; uses all of its
+            parameters.
         rows: `[B, ...]`.
         threads: number of threads; torch's own should be one.
 
@@ -58,25 +61,25 @@ class _SharedRows(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        def run(outputs: Sequence[Tensor], *ends: int) -> Sequence[Tensor]:
-            start, end = ends
-            part = [grad[start:end] for grad in grads]
-            return torch.autograd.grad(outputs, ctx.parameters, part, allow_unused=True)
+        def run(outputs: tuple[Tensor, ...], start: int) -> tuple[Tensor, ...]:
+            part = [grad[start : start + len(outputs[0])] for grad in grads]
+            back: tuple[Tensor, ...] = torch.autograd.grad(outputs, ctx.parameters, part)
+            return back
 
-        sizes = [len(outputs[0]) for outputs in ctx.parts]
-        starts = [sum(sizes[:i]) for i in range(len(sizes))]
-        ends = [start + size for start, size in zip(starts, sizes, strict=True)]
-        done = _share(run, ctx.parts, starts, ends)
-        ctx.parts = None
-        sums = [None if same[0] is None else sum(same[1:], same[0]) for same in zip(*done, strict=True)]
+        starts = [0]
+        for outputs in ctx.parts[:-1]:
+            starts.append(starts[-1] + len(outputs[0]))
+        done = _share(run, ctx.parts, starts)
+        ctx.parts = None  # frees what the way back needed
+        sums = [torch.stack(same).sum(0) for same in zip(*done, strict=True)]
         return (None, None, None, *sums)
 
 
-def _share(work: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+def _share(work: Callable[..., Result], *arguments: Sequence[Any]) -> list[Result]:
     """Does work on every part, each in a thread of its own; results in the order of the parts."""
-    count = len(arguments[0])
-    if count > 1 and count not in _pools:
-        _pools[count] = ThreadPoolExecutor(count - 1, f"rows-{count}")
-    others = [_pools[count].submit(work, *each) for each in list(zip(*arguments, strict=True))[1:]]
-    first = work(*(argument[0] for argument in arguments))
-    return [first, *(other.result() for other in others)]
+    first, *rest = zip(*arguments, strict=True)
+    count = len(rest)
+    if count and count not in _pools:
+        _pools[count] = ThreadPoolExecutor(count, f"rows-{count}")
+    others = [_pools[count].submit(work, *each) for each in rest]
+    return [work(*first), *(other.result() for other in others)]

@@ -8,21 +8,24 @@ decisions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
-from agents.network import Layout, matmul_dtype
+from agents.network import Layout, SuitNetwork, matmul_dtype
 from agents.training.actor_critic import SuitPolicy
 from agents.training.buffer import DecisionBuffer
-from agents.training.settings import Settings
-from agents.training.tables import Tables
+from agents.training.settings import Settings, training_rules
+from tricktable_env.envs.vector import TrickTableVectorEnv
 from tricktable_env.game import Game
+from tricktable_env.interop.sb3 import TrickTableVecEnv
 from tricktable_env.registry import make_game
 
 
@@ -31,19 +34,25 @@ class SelfPlayPPO(PPO):
 
     Args:
         settings: all of training's settings.
-        game: the game to learn; paid by `settings.reward`, whatever its own reward.
+        game: the game to learn; training is paid by `settings.reward`, whatever its own reward.
+
+    Raises:
+        LayoutError: the network can't read the game's observation.
+        RulesError: the game has no such reward.
     """
 
     def __init__(self, settings: Settings, game: Game) -> None:
         self.settings = settings
-        self.game = make_game(game.name, **settings.training_rules())
+        self.game = make_game(game.name, **training_rules(game, settings))
         layout = Layout.of(self.game)
         self.sees_hidden = settings.critic == "hidden"
+        batch = TrickTableVectorEnv(settings.tables, self.game, "self", on_illegal="raise")
+        tables = TrickTableVecEnv(batch)
         super().__init__(
             SuitPolicy,
-            Tables(self.game, settings.tables, settings.seed),
-            learning_rate=linear_schedule(settings.learning_rate, settings.learning_rate_end),
-            n_steps=settings.batch_size,  # a rollout is an episode; this only avoids a warning
+            tables,
+            learning_rate=straight_line(settings.learning_rate, settings.learning_rate_end),
+            n_steps=settings.batch_size,  # unused, a rollout is an episode; others draw a warning
             batch_size=settings.batch_size,
             n_epochs=settings.epochs,
             gamma=1.0,
@@ -70,6 +79,11 @@ class SelfPlayPPO(PPO):
             device="cpu",
         )
 
+    @property
+    def network(self) -> SuitNetwork:
+        """The network that learns."""
+        return cast(SuitPolicy, self.policy).network
+
     def collect_rollouts(
         self,
         env: VecEnv,
@@ -77,56 +91,63 @@ class SelfPlayPPO(PPO):
         rollout_buffer: RolloutBuffer,
         n_rollout_steps: int,
     ) -> bool:
-        """Plays one episode at every table; see `OnPolicyAlgorithm.collect_rollouts`."""
-        tables, buffer = cast(Tables, env), cast(DecisionBuffer, rollout_buffer)
-        game, states = tables.game, tables.states
+        """Plays one episode at every table; see `OnPolicyAlgorithm.collect_rollouts`.
+
+        Where episodes differ in length, a table that is done plays on until all are, unrecorded.
+        """
+        tables, buffer = cast(TrickTableVecEnv, env), cast(DecisionBuffer, rollout_buffer)
         self.policy.set_training_mode(False)
         buffer.reset()
         callback.on_rollout_start()
-        rows = tables.rows
-        game.deal(states, rows)
-        while len(rows):
-            players = game.players(states, rows)
-            observations, masks = self._observe(states, rows, players)
+        observations: Any = tables.reset()
+        playing = np.ones(tables.num_envs, np.bool_)
+        while playing.any():
+            masks, players = observations[:, self.game.mask_slice], tables.seats
             actions = masks.argmax(1)
-            free = np.flatnonzero(masks.sum(1) > 1)
-            decisions = np.full(len(rows), -1)
+            free = np.flatnonzero(playing & (masks.sum(1) > 1))
+            decisions = np.full(tables.num_envs, -1)
             if len(free):
-                actions[free], decisions[free] = self._decide(observations[free], buffer)
-            status, paid = game.step(states, rows, actions)
-            buffer.note_step(rows, decisions, players, paid * self.settings.reward_scale)
-            self.num_timesteps += len(rows)
+                seen = self._seen(tables, observations, free)
+                actions[free], decisions[free] = self._decide(seen, buffer)
+            observations, _, ended, _ = tables.step(actions)
+            now = np.flatnonzero(playing)
+            paid = tables.paid[now] * self.settings.reward_scale
+            buffer.note_step(now, decisions[now], players[now], paid)
+            playing &= ~ended
+            self.num_timesteps += len(now)
             callback.update_locals(locals())
             if not callback.on_step():
                 return False
-            rows = rows[status == 0]
         buffer.finish()
+        for player, mean in enumerate(buffer.paid / tables.num_envs):
+            self.logger.record(f"selfplay/reward_of_player_{player}", mean)
         callback.update_locals(locals())
         callback.on_rollout_end()
         return True
 
     def train(self) -> None:
         """Updates the policy as PPO does, with the entropy weight of this moment."""
-        done = 1 - self._current_progress_remaining
-        settings = self.settings
-        self.ent_coef = settings.entropy + done * (settings.entropy_end - settings.entropy)
+        weight = straight_line(self.settings.entropy, self.settings.entropy_end)
+        self.ent_coef = weight(self._current_progress_remaining)
         super().train()
 
-    def _observe(self, states: Any, rows: Any, players: Any) -> tuple[Any, Any]:
-        """Returns what the networks read of each row, and the masks."""
-        if not self.sees_hidden:
-            return self.game.observe(states, rows, players)
-        full = self.game.observe_full(states, rows, players)
-        return full, full[:, self.game.mask_slice].view(np.int8)
+    def _seen(
+        self, tables: TrickTableVecEnv, observations: npt.NDArray[np.uint8], rows: Any
+    ) -> npt.NDArray[np.uint8]:
+        """What the networks read of some tables: all there is to know, or the observation."""
+        if self.sees_hidden:
+            return self.game.observe_full(tables.episodes.states, rows, tables.seats[rows])
+        picked: npt.NDArray[np.uint8] = observations[rows]
+        return picked
 
-    def _decide(self, observations: Any, buffer: DecisionBuffer) -> tuple[Any, Any]:
+    def _decide(self, seen: npt.NDArray[np.uint8], buffer: DecisionBuffer) -> tuple[Any, Any]:
         """Lets the policy act; returns the actions and their rows in the buffer."""
         with torch.no_grad():
-            acted = self.policy(torch.from_numpy(observations))
+            acted = self.policy(torch.from_numpy(seen))
         actions, values, log_probs = (part.numpy() for part in acted)
-        return actions, buffer.extend(observations, actions, values, log_probs)
+        return actions, buffer.add_decisions(seen, actions, values, log_probs)
 
 
-def linear_schedule(start: float, end: float) -> Any:
-    """Returns a schedule of Stable-Baselines3 from `start` to `end`: progress falls from 1 to 0."""
-    return lambda remaining: end + remaining * (start - end)
+def straight_line(start: float, end: float) -> Callable[[float], float]:
+    """A schedule from `start` to `end` by the part of the run that remains, which falls from 1."""
+    return lambda remaining: end + max(remaining, 0.0) * (start - end)

@@ -1,34 +1,125 @@
-"""The settings of a training run."""
+"""The settings of a training run, and the presets they start from."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from tricktable_env.game import Game
+
+
+class SettingsError(ValueError):
+    """A setting that makes no sense; the message quotes it."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Trains an agent by self-play and measures it."""
+    """All that decides a training run besides the machine; every field is an option of train.py.
 
+    Raises:
+        SettingsError: a number out of its range.
+    """
+
+    preset: Literal["smoke", "default", "long"] = "default"
+    """Where the other settings start from: smoke tries everything in under a minute."""
+    game: str = "tableau"
+    """Which game to learn."""
+    rule: tuple[str, ...] = ()
+    """Options of the game's rules, each KEY=VALUE, as suits=3."""
     seed: int = 0
-    tables: int = 1024
-    batch_size: int = 1024
-    epochs: int = 2
-    learning_rate: float = 7e-4
-    learning_rate_end: float = 3e-5
-    gae_lambda: float = 0.95
-    clip_range: float = 0.2
-    entropy: float = 0.01
-    entropy_end: float = 0.002
-    value_weight: float = 0.5
-    max_grad_norm: float = 0.5
-    reward: str = "margin"
-    reward_scale: float = 2.0
-    critic: Literal["shared", "hidden"] = "shared"
-    width: int = 128
-    depth: int = 3
-    threads: int = 2
-    decisions: int = 10_000_000
+    """Decides the deals, the choices and the first weights; same seed, machine and `threads`,
+    same agent."""
+    out: str = ""
+    """Folder of the run, which must not hold one yet; left out: runs/GAME-SEED-TIME."""
 
-    def training_rules(self) -> dict[str, Any]:
-        return {"reward": self.reward}
+    decisions: int = 20_000_000
+    """Budget: calls and plays of all seats together, forced ones included, rounded up to whole
+    episodes of all tables."""
+    tables: int = 1024
+    """Tables that play in lockstep; an update follows when all have played an episode."""
+    threads: int = 2
+    """Threads that share the network's work; another number rounds differently, so the agent
+    differs too."""
+
+    width: int = 128
+    """Width of the network's layers."""
+    depth: int = 3
+    """Number of the network's layers."""
+    critic: Literal["shared", "hidden"] = "shared"
+    """Where values come from: the policy's own layers, or a network that is told hidden cards."""
+
+    reward: str = "margin"
+    """What training is paid: `reward` of the rules. Trick margins teach faster than wins."""
+    reward_scale: float = 2.0
+    """Factor on rewards: 2 makes a trick margin count in thirteenths."""
+    learning_rate: float = 7e-4
+    """Step size of Adam at the start."""
+    learning_rate_end: float = 3e-5
+    """Step size at the end; it falls in a straight line."""
+    entropy: float = 0.01
+    """Weight of the entropy of choices at the start, which keeps them varied."""
+    entropy_end: float = 0.002
+    """Weight at the end; it falls in a straight line."""
+    batch_size: int = 1024
+    """Decisions in a gradient step, nearly."""
+    epochs: int = 2
+    """How often each decision is learnt from."""
+    gae_lambda: float = 0.95
+    """Lambda of generalized advantage estimation; there is no discount."""
+    clip_range: float = 0.2
+    """How far a step may move the odds of an action, as PPO's clip."""
+    value_weight: float = 0.5
+    """Weight of the value's error beside the policy's."""
+    max_grad_norm: float = 0.5
+    """Longest gradient; longer ones are shortened."""
+
+    curve_points: int = 20
+    """How often the agent is measured against greedy along the way; 0 is never."""
+    curve_deals: int = 256
+    """Duplicate deals of each of these measurements."""
+    eval_deals: int = 2000
+    """Duplicate deals of the last evaluation against each opponent."""
+    eval_seed: int = 1
+    """Decides the deals of the last evaluation, so that runs are compared on the same ones."""
+
+    def __post_init__(self) -> None:
+        for name in ("decisions", "tables", "threads", "width", "depth", "batch_size", "epochs"):
+            self._check(name, getattr(self, name) >= 1, "at least 1")
+        for name in ("curve_points", "eval_deals", "curve_deals"):
+            low = 0 if name == "curve_points" else 1
+            self._check(name, getattr(self, name) >= low, f"at least {low}")
+        for name in ("seed", "eval_seed"):  # numpy's and torch's generators take no more
+            self._check(name, 0 <= getattr(self, name) < 2**32, "from 0 to 2**32 - 1")
+        for name in ("learning_rate", "clip_range", "max_grad_norm", "reward_scale"):
+            value = getattr(self, name)
+            self._check(name, 0 < value < math.inf, "above 0")
+        for name in ("learning_rate_end", "entropy", "entropy_end", "value_weight"):
+            value = getattr(self, name)
+            self._check(name, 0 <= value < math.inf, "0 or above")
+        self._check("gae_lambda", 0 <= self.gae_lambda <= 1, "from 0 to 1")
+
+    def _check(self, name: str, right: bool, wanted: str) -> None:
+        if not right:
+            option = name.replace("_", "-")
+            raise SettingsError(f"--{option} {getattr(self, name)} must be {wanted}")
+
+
+PRESETS: dict[str, Settings] = {
+    "smoke": Settings(
+        preset="smoke",
+        decisions=40_000,
+        tables=128,
+        batch_size=256,
+        curve_points=2,
+        curve_deals=16,
+        eval_deals=64,
+    ),
+    "default": Settings(),
+    "long": replace(Settings(), preset="long", decisions=200_000_000, curve_points=50),
+}
+
+
+def training_rules(game: Game, settings: Settings) -> dict[str, Any]:
+    """The rules to train on: those of a game, but paid as the settings say."""
+    return {**vars(game.rules), "reward": settings.reward}

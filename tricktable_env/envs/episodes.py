@@ -238,7 +238,7 @@ class Episodes:
         """
         if self.over.any():
             raise ResetNeeded("the episode is over, or never began: call reset()")
-        acted = self.viewers.copy()
+        acted = self.viewers
         status, paid = self.game.step(self.states, self.rows, actions)
         illegal = status == ILLEGAL
         if illegal.any():

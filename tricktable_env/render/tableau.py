@@ -20,6 +20,8 @@ from tricktable_env.tableau.state import (
 _NAMES = ("caller", "dealer")
 _TRUMP_WORDS = {NO_TRUMP: "no trump", NOT_CALLED: "trump not called yet"}
 _INDENT = " " * 8
+_PILES_BESIDE_LEGEND = 11
+"""More piles leave no room for the legend in 79 columns."""
 
 
 def picture(state: Words, seat: Seat | None = None) -> str:
@@ -35,7 +37,7 @@ def picture(state: Words, seat: Seat | None = None) -> str:
         view(state, seat, shown)
     position = position_of(shown)
     below = CALLER if seat is None else seat
-    lines = [_headline(state, position)]
+    lines = [_headline(state, position), *_match(state)]
     lines += _side(position, 1 - below, seat)
     lines += ["", *_trick(state, position), ""]
     lines += reversed(_side(position, below, seat))
@@ -48,10 +50,15 @@ def _headline(state: Words, position: Position) -> str:
     parts.append(f"tricks: caller {position.tricks[CALLER]}, dealer {position.tricks[DEALER]}")
     left = int(state[LEFT])
     parts.append(f"{left} to play, {_NAMES[position.seat]} to act" if left else "over")
-    if rounds_to_win(state) > 1:
-        won = [rounds_won(state, player_of(state, role)) for role in (CALLER, DEALER)]
-        parts.append(f"rounds: {won[CALLER]}, {won[DEALER]} of {rounds_to_win(state)}")
     return " | ".join(parts)
+
+
+def _match(state: Words) -> list[str]:
+    """How a match of several rounds stands."""
+    if rounds_to_win(state) == 1:
+        return []
+    won = [rounds_won(state, player_of(state, role)) for role in (CALLER, DEALER)]
+    return [f"rounds won: caller {won[CALLER]}, dealer {won[DEALER]} of {rounds_to_win(state)}"]
 
 
 def _side(position: Position, role: Seat, seat: Seat | None) -> list[str]:
@@ -87,7 +94,8 @@ def _table(piles: tuple[Pile, ...]) -> list[str]:
         return [f"{_INDENT}{len(piles)} piles, not dealt yet"]
     tops = "".join(f"{card_text(pile.top):4}" for pile in piles)
     unders = "".join(f"{_under(pile):4}" for pile in piles)
-    return [f"{_INDENT}{tops}", f"{_INDENT}{unders}   beneath (? face down)"]
+    legend = "   beneath (? face down)" if len(piles) <= _PILES_BESIDE_LEGEND else ""
+    return [f"{_INDENT}{tops}", f"{_INDENT}{unders}{legend}"]
 
 
 def _under(pile: Pile) -> str:

@@ -1,0 +1,199 @@
+"""The agent `policy`: a trained network, loaded without running any code from its files.
+
+A policy is two files side by side: `NAME.safetensors`, the weights, and `NAME.json`, what they are
+for. A run folder of `train.py` holds `policy.safetensors` and `policy.json`.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+from torch.nn import functional
+
+from agents.network import Layout, SuitNetwork
+from tricktable_env.cards import Mask, Words
+from tricktable_env.game import Game
+from tricktable_env.opponents import Streams
+
+FORMAT = 1
+"""Version of the settings file; it goes up when older programs would misread a newer file."""
+FILE_NAME = "policy"
+"""Name of the two files in a run folder."""
+MAX_SIZE = 4096
+"""Largest width or depth that a settings file may ask for."""
+
+
+class PolicyFileError(ValueError):
+    """A policy that can't be loaded, or is for something else; the message quotes its path."""
+
+
+class NetworkAgent:
+    """Plays what a network says, with a copy of it in float32: as it will when saved and loaded.
+
+    Args:
+        game: the game to play.
+        network: made for the observation of that game; later changes to it don't count.
+        sample: draw from the network's distribution; otherwise its likeliest action is taken.
+    """
+
+    def __init__(self, game: Game, network: SuitNetwork, sample: bool = False) -> None:
+        self.game, self.sample = game, sample
+        self.network = copy.deepcopy(network).eval()
+        self.network.dtype = torch.float32
+
+    def act(self, view: Words, mask: Mask, rng: np.random.Generator) -> int:
+        """Chooses an action for a view `[W]`."""
+        return int(self._choose(view[None], mask[None], [rng])[0])
+
+    def act_batch(self, views: Words, masks: Mask, streams: Streams) -> npt.NDArray[np.int64]:
+        """Chooses an action for each view `[B, W]`; `[B] int64`."""
+        return self._choose(views, masks, streams)
+
+    def _choose(self, views: Words, masks: Mask, streams: Any) -> npt.NDArray[np.int64]:
+        """Asks the network where there is a choice."""
+        actions: npt.NDArray[np.int64] = masks.argmax(1)
+        free = np.flatnonzero(masks.sum(1) > 1)
+        if len(free):
+            observations, _ = self.game.encode(views[free])
+            with torch.inference_mode():
+                logits, _ = self.network(torch.from_numpy(observations))
+            if not self.sample:
+                actions[free] = logits.argmax(1).numpy()
+            else:
+                odds = functional.softmax(logits.double(), 1).numpy()
+                for row, chances in zip(free, odds, strict=True):
+                    legal = np.flatnonzero(masks[row])
+                    ends = chances[legal].cumsum()
+                    drawn = np.searchsorted(ends, streams[int(row)].random() * ends[-1], "right")
+                    actions[row] = legal[min(int(drawn), len(legal) - 1)]
+        return actions
+
+
+class PolicyAgent(NetworkAgent):
+    """Plays what a trained network says: its likeliest action, or one drawn from its odds.
+
+    Args:
+        game: the game to play; its rules may differ from those trained on.
+        path: a run folder of train.py, or a .safetensors file with its .json beside it.
+        sample: draw actions from the network's odds.
+
+    Raises:
+        PolicyFileError: no such policy, a broken file, or one for another game or observation.
+    """
+
+    def __init__(self, game: Game, path: str, sample: bool = False) -> None:
+        super().__init__(game, load_policy(path, game), sample)
+
+
+def load_policy(path: str | os.PathLike[str], game: Game) -> SuitNetwork:
+    """Loads the network of a policy, in float32 and for evaluation.
+
+    Args:
+        path: a run folder, or a .safetensors file.
+        game: the game that it must be for.
+
+    Raises:
+        PolicyFileError: no such policy, a broken file, or one for another game or observation.
+    """
+    weights = Path(path)
+    if weights.is_dir():
+        weights = weights / f"{FILE_NAME}.safetensors"
+    if weights.suffix != ".safetensors":
+        raise PolicyFileError(f"{path}: neither a run folder nor a .safetensors file")
+    settings = _read_settings(weights.with_suffix(".json"))
+    layout = Layout.of(game)
+    _check_purpose(settings, weights.with_suffix(".json"), game, layout)
+    network = SuitNetwork(layout, settings["width"], settings["depth"])
+    try:
+        tensors = load_tensors(_read(weights))
+        network.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+    except (SafetensorError, RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise PolicyFileError(f"{weights}: not the weights of this network: {reason}") from None
+    broken = [name for name, tensor in tensors.items() if not tensor.isfinite().all()]
+    if broken:
+        raise PolicyFileError(f"{weights}: {broken[0]} holds numbers that are not finite")
+    return network.eval()
+
+
+def save_policy(
+    network: SuitNetwork, game: Game, folder: Path, notes: Mapping[str, Any] | None = None
+) -> Path:
+    """Writes a policy into a run folder; a reader never meets half a file.
+
+    Args:
+        network: its policy and value; what else was trained is not kept.
+        game: the game that it was trained on.
+        folder: an existing folder.
+        notes: whatever else the settings should say, as how it was trained.
+
+    Returns:
+        The path of the weights.
+    """
+    settings = {
+        "format": FORMAT,
+        "game": game.name,
+        "width": network.width,
+        "depth": network.depth,
+        "layout": network.layout.digest,
+        **(notes or {}),
+    }
+    weights = folder / f"{FILE_NAME}.safetensors"
+    tensors = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
+    write_atomically(weights.with_suffix(".json"), (json.dumps(settings, indent=2) + "\n").encode())
+    write_atomically(weights, save_tensors(tensors))
+    return weights
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Writes a file under another name and renames it, so that it is whole or not there."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        temporary.write_bytes(content)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise PolicyFileError(f"{path}: {error.strerror}") from None
+
+
+def _read_settings(path: Path) -> dict[str, Any]:
+    try:
+        settings = json.loads(_read(path))
+    except ValueError as error:
+        if isinstance(error, PolicyFileError):
+            raise
+        raise PolicyFileError(f"{path}: no JSON: {error}") from None
+    if not isinstance(settings, dict):
+        raise PolicyFileError(f"{path}: not a policy's settings, which are a JSON object")
+    return settings
+
+
+def _check_purpose(settings: dict[str, Any], path: Path, game: Game, layout: Layout) -> None:
+    """Refuses the settings of another program, game or observation."""
+    for key, right in (("format", FORMAT), ("game", game.name), ("layout", layout.digest)):
+        if settings.get(key) != right:
+            raise PolicyFileError(
+                f"{path}: {key} is {settings.get(key)!r}, and must be {right!r} to play here"
+            )
+    for key in ("width", "depth"):
+        value = settings.get(key)
+        if type(value) is not int or not 1 <= value <= MAX_SIZE:
+            raise PolicyFileError(f"{path}: {key} is {value!r}, not a number from 1 to {MAX_SIZE}")

@@ -1,0 +1,197 @@
+"""The cache of compiled kernels: found by the next process, and never an answer of old sources.
+
+Each test copies the package (without its adapters, so that it starts fast), edits a file or not,
+and asks in new processes what a small kernel says.
+"""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from sidebyside import run_python
+
+import tricktable_env
+
+LEGAL = """
+import sys
+import numpy as np
+from tricktable_env import jit
+from tricktable_env.tableau import batch
+from tricktable_env.tableau.state import HAND, LEAD, LEFT, OPTIONS, TRUMP, TURN, VIEWER, WORDS
+
+# A seat that holds 2S and 2H is to follow the ace of spades.
+view = np.zeros((1, WORDS), np.uint64)
+view[0, HAND], view[0, LEAD], view[0, LEFT], view[0, VIEWER] = 1 | 1 << 13, 12 + 1, 1, 1
+masks = np.zeros((1, 56), np.int8)
+batch.mask_rows(view, masks)
+print(np.flatnonzero(masks[0]).tolist(), jit.source_digest("tricktable_env"), sep=";")
+"""
+NO_WRITING = """
+import tempfile
+
+def refuse(*arguments, **options):
+    raise PermissionError("read-only, for whoever runs this")
+
+tempfile.mkstemp = tempfile.TemporaryFile = refuse
+"""
+"""Makes every folder read-only for a process: permissions alone don't stop the superuser."""
+COMPILING = "tricktable: compiling kernels"
+FOLLOWS, ANYTHING = "[0]", "[0, 13]"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a process said."""
+
+    legal: str
+    """The legal actions."""
+    digest: str
+    """The key of its cache."""
+    compiled: bool
+    """Whether it announced that it compiles."""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of the package with a cache of its own."""
+
+    folder: Path
+    """Where the package is imported from."""
+    cache: Path
+    """The folder of its kernels."""
+
+    def ask(self, before: str = "") -> Answer:
+        """Asks for the legal actions in a new process."""
+        cache = str(self.cache)
+        result = run_python(before + LEGAL, path=self.folder, TRICKTABLE_CACHE_DIR=cache)
+        legal, digest = result.stdout.strip().split(";")
+        assert result.stderr.count(COMPILING) == len(result.stderr.splitlines()) <= 1
+        return Answer(legal, digest, COMPILING in result.stderr)
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        """Replaces a piece of a source file that is there once."""
+        source = self.folder / "tricktable_env" / file
+        text = source.read_text(encoding="utf-8")
+        assert text.count(old) == 1
+        source.write_text(text.replace(old, new), encoding="utf-8")
+
+    def files(self) -> set[str]:
+        """Returns the cached files."""
+        return {str(file.relative_to(self.cache)) for file in self.cache.rglob("*.*")}
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """A copy whose kernels have been compiled by a process that is gone."""
+    folder = tmp_path_factory.mktemp("compiled")
+    package = Path(tricktable_env.__file__).parent
+    for room in ("tableau", "render"):
+        shutil.copytree(
+            package / room,
+            folder / "tricktable_env" / room,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+    for file in ("bits", "cards", "game", "jit"):
+        shutil.copy(package / f"{file}.py", folder / "tricktable_env")
+    (folder / "tricktable_env" / "__init__.py").touch()
+    copy = Copy(folder, folder / "cache")
+    copy.cache.mkdir()
+    answer = copy.ask()
+    assert (answer.legal, answer.compiled) == (FOLLOWS, True)
+    return copy
+
+
+@pytest.fixture
+def copy(compiled: Copy, tmp_path: Path) -> Copy:
+    """A copy of the above, to be edited: the same sources, and the same cache."""
+    shutil.copytree(compiled.folder, tmp_path / "copy")
+    return Copy(tmp_path / "copy", tmp_path / "copy" / "cache")
+
+
+def test_next_process_finds_the_compiled_kernels(compiled: Copy) -> None:
+    before = compiled.files()
+    assert any(name.endswith(".nbc") for name in before)
+    answer = compiled.ask()
+    assert (answer.legal, answer.compiled) == (FOLLOWS, False)
+    assert compiled.files() == before
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("tableau/rules.py", "if follow != ZERO:", "if follow == ZERO:"),
+        ("cards.py", "\nSUIT_SIZE = 13\n", "\nSUIT_SIZE = 14\n"),
+    ],
+    ids=["rules", "cards"],
+)
+def test_edit_of_a_rule_in_another_file_is_seen_by_the_next_process(
+    copy: Copy, file: str, old: str, new: str
+) -> None:
+    # The kernel that is called, and its own file, stay as they are.
+    copy.edit(file, old, new)
+    answer = copy.ask()
+    assert (answer.legal, answer.compiled) == (ANYTHING, True)
+
+
+def test_edit_taken_back_finds_the_old_kernels_again(copy: Copy) -> None:
+    copy.edit("bits.py", "ONE = np.uint64(1)", "ONE = np.uint64(2 - 1)")
+    assert copy.ask().compiled
+    copy.edit("bits.py", "ONE = np.uint64(2 - 1)", "ONE = np.uint64(1)")
+    assert not copy.ask().compiled
+
+
+def test_edit_of_what_no_kernel_uses_compiles_nothing(copy: Copy) -> None:
+    before = copy.files()
+    copy.edit("render/tableau.py", '_NAMES = ("caller", "dealer")', '_NAMES = ("c", "d")')
+    answer = copy.ask()
+    assert (answer.legal, answer.compiled) == (FOLLOWS, False)
+    assert copy.files() == before
+    assert all(answer.digest in name for name in before), "the key is what it was"
+
+
+def test_read_only_cache_is_used(compiled: Copy) -> None:
+    before = compiled.files()
+    answer = compiled.ask(before=NO_WRITING)
+    assert (answer.legal, answer.compiled) == (FOLLOWS, False)
+    assert compiled.files() == before
+
+
+def test_cache_that_cannot_be_written_is_no_error(compiled: Copy, tmp_path: Path) -> None:
+    empty = Copy(compiled.folder, tmp_path)
+    answer = empty.ask(before=NO_WRITING)
+    assert (answer.legal, answer.compiled) == (FOLLOWS, True)
+    assert empty.files() == set()
+
+
+def test_cache_folder_that_cannot_be_made_gives_way_to_the_packages_own(copy: Copy) -> None:
+    in_the_way = copy.folder / "file"
+    in_the_way.touch()
+    answer = Copy(copy.folder, in_the_way / "cache").ask()
+    assert (answer.legal, answer.compiled) == (FOLLOWS, True)
+    own = copy.folder / "tricktable_env" / "__pycache__" / f"kernels-{answer.digest}"
+    assert list(own.glob("*.nbc"))
+
+
+def test_damaged_cache_files_are_compiled_anew(copy: Copy) -> None:
+    for i, file in enumerate(sorted(copy.cache.rglob("*.nbc"))):
+        whole = file.read_bytes()
+        file.write_bytes([whole[: len(whole) // 2], b"", b"\x80\x05junk"][i % 3])
+    answer = copy.ask()
+    assert (answer.legal, answer.compiled) == (FOLLOWS, True)
+    assert not copy.ask().compiled
+
+
+@pytest.mark.parametrize("processes", [2, pytest.param(8, marks=pytest.mark.long)])
+def test_processes_may_fill_an_empty_cache_at_once(
+    compiled: Copy, tmp_path: Path, processes: int
+) -> None:
+    empty = Copy(compiled.folder, tmp_path)
+    with ThreadPoolExecutor(processes) as pool:
+        answers = list(pool.map(lambda _: empty.ask(), range(processes)))
+    assert {answer.legal for answer in answers} == {FOLLOWS}
+    assert {name.rpartition(".")[2] for name in empty.files()} == {"nbc"}, "nothing half-written"
+    assert not empty.ask().compiled
