@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import sys
 import time
 from collections.abc import Sequence
@@ -115,7 +116,7 @@ def read_settings(arguments: Sequence[str]) -> Settings:
         SystemExit: help was asked for and is printed.
     """
     preset = "default"
-    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for argument, following in itertools.pairwise([*arguments, ""]):
         name, equals, value = argument.partition("=")
         if name == "--preset":
             preset = value if equals else following

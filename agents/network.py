@@ -203,9 +203,12 @@ class SuitNetwork(nn.Module):
         layout: where the observation keeps what.
         width: width of every layer.
         depth: number of layers.
+        with_value: whether it has a value head; a policy with a critic of its own needs none.
     """
 
-    def __init__(self, layout: Layout, width: int = 128, depth: int = 3) -> None:
+    def __init__(
+        self, layout: Layout, width: int = 128, depth: int = 3, with_value: bool = True
+    ) -> None:
         super().__init__()
         self.layout, self.width, self.depth = layout, width, depth
         self.dtype = torch.float32
@@ -216,7 +219,7 @@ class SuitNetwork(nn.Module):
         self.listed = nn.Linear(2 * width, listed) if listed else None
         if self.listed is not None:
             shrink(self.listed, 0.05)
-        self.value = ValueHead(2 * width, width)
+        self.value = ValueHead(2 * width, width) if with_value else None
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Evaluates positions as the seats to act see them.
@@ -226,7 +229,7 @@ class SuitNetwork(nn.Module):
 
         Returns:
             Logits `[B, A] float32`, ILLEGAL_LOGIT where the observation's mask is 0, and the
-            values `[B] float32` for the player who looks.
+            values `[B] float32` for the player who looks: zero without a value head.
         """
         layout = self.layout
         suits, numbers, pool = split(observations, layout, self.dtype)
@@ -237,7 +240,8 @@ class SuitNetwork(nn.Module):
         elif self.listed is not None:
             logits = torch.cat([logits, self.listed(pooled.float())], 1)
         legal = observations[:, layout.legal : layout.size].bool()
-        return torch.where(legal, logits, ILLEGAL_LOGIT), self.value(pooled)
+        values = logits.new_zeros(len(logits)) if self.value is None else self.value(pooled)
+        return torch.where(legal, logits, ILLEGAL_LOGIT), values
 
 
 class HiddenCritic(nn.Module):

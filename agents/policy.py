@@ -111,12 +111,13 @@ def load_policy(path: str | os.PathLike[str], game: Game) -> SuitNetwork:
         weights = weights / f"{FILE_NAME}.safetensors"
     if weights.suffix != ".safetensors":
         raise PolicyFileError(f"{path}: neither a run folder nor a .safetensors file")
+    content = _read(weights)
     settings = _read_settings(weights.with_suffix(".json"))
     layout = Layout.of(game)
     _check_purpose(settings, weights.with_suffix(".json"), game, layout)
-    network = SuitNetwork(layout, settings["width"], settings["depth"])
+    network = SuitNetwork(layout, settings["width"], settings["depth"], settings["value"])
     try:
-        tensors = load_tensors(_read(weights))
+        tensors = load_tensors(content)
         network.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
     except (SafetensorError, RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())
@@ -146,25 +147,31 @@ def save_policy(
         "game": game.name,
         "width": network.width,
         "depth": network.depth,
+        "value": network.value is not None,
         "layout": network.layout.digest,
         **(notes or {}),
     }
     weights = folder / f"{FILE_NAME}.safetensors"
     tensors = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
-    write_atomically(weights.with_suffix(".json"), (json.dumps(settings, indent=2) + "\n").encode())
-    write_atomically(weights, save_tensors(tensors))
+    text = json.dumps(settings, indent=2) + "\n"
+    write_whole({weights.with_suffix(".json"): text.encode(), weights: save_tensors(tensors)})
     return weights
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Writes a file under another name and renames it, so that it is whole or not there."""
-    temporary = path.with_name(f".{path.name}.tmp")
+def write_whole(files: Mapping[Path, bytes]) -> None:
+    """Writes files under other names and renames them, so that each is whole or not there.
+
+    Nothing is renamed before all are written.
+    """
+    temporaries = {path: path.with_name(f".{path.name}.tmp") for path in files}
     try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        for path, content in files.items():
+            temporaries[path].write_bytes(content)
+        for path, temporary in temporaries.items():
+            os.replace(temporary, path)
+    finally:
+        for temporary in temporaries.values():
+            temporary.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> bytes:
@@ -197,3 +204,5 @@ def _check_purpose(settings: dict[str, Any], path: Path, game: Game, layout: Lay
         value = settings.get(key)
         if type(value) is not int or not 1 <= value <= MAX_SIZE:
             raise PolicyFileError(f"{path}: {key} is {value!r}, not a number from 1 to {MAX_SIZE}")
+    if type(settings.get("value")) is not bool:
+        raise PolicyFileError(f"{path}: value is {settings.get('value')!r}, not true or false")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 from typing import Any
 
@@ -84,6 +86,8 @@ def test_games_are_equal_when_their_rules_are() -> None:
     assert Tableau() == Tableau(call_cards=5) != Tableau(call_cards=4)
     assert hash(Tableau()) == hash(Tableau(call_cards=5))
     assert Rules().call_cards == 5
+    game = Tableau(tie="draw", hand=3, piles=2)
+    assert pickle.loads(pickle.dumps(game)) == copy.deepcopy(game) == game
 
 
 # Dealing

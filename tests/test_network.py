@@ -71,7 +71,8 @@ def enlivened(network: SuitNetwork) -> SuitNetwork:
     """Heads start near zero; tests want outputs that differ."""
     with torch.no_grad():
         network.suit.weight.mul_(100)
-        network.value.value.weight.mul_(30)
+        if network.value is not None:
+            network.value.value.weight.mul_(30)
     return network
 
 
@@ -217,7 +218,9 @@ def test_sharing_rows_among_threads_changes_rounding_only(game: Game, rows: int)
     results = []
     for threads in (0, 1, 2, 3, 3):
         network.zero_grad()
-        logits, values = share_rows(network, observations, threads) if threads else network(observations)
+        logits, values = (
+            share_rows(network, observations, threads) if threads else network(observations)
+        )
         (logits[:, :5].sin().sum() + values.square().sum()).backward()
         grads = [parameter.grad for parameter in network.parameters()]
         results.append([logits.detach(), values.detach(), *grads])

@@ -162,7 +162,7 @@ def settings_with(folder: Path, **changed: Any) -> None:
 
 def test_no_such_policy(game: Game, tmp_path: Path) -> None:
     refused(game, tmp_path / "nothing.safetensors", "No such file")
-    refused(game, tmp_path, "policy.json", "No such file")
+    refused(game, tmp_path, "policy.safetensors", "No such file")
     refused(game, tmp_path / "model.zip", "neither a run folder nor a .safetensors file")
 
 
@@ -249,12 +249,21 @@ def test_a_failed_write_leaves_the_old_policy(
 ) -> None:
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
 
-    def fail(self: Path, content: bytes) -> int:
-        with open(self, "wb") as file:
-            file.write(content[: len(content) // 2])
-        raise OSError(28, "No space left on device")
+    for failing in (".json.tmp", ".safetensors.tmp"):
 
-    monkeypatch.setattr(Path, "write_bytes", fail)
-    with pytest.raises(OSError, match="No space"):
-        save_policy(network, game, folder, {"seed": 4})
-    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+        def write(self: Path, content: bytes, failing: str = failing) -> int:
+            with open(self, "wb") as file:
+                if self.name.endswith(failing):
+                    file.write(content[: len(content) // 2])
+                    raise OSError(28, "No space left on device")
+                return file.write(content)
+
+        monkeypatch.setattr(Path, "write_bytes", write)
+        with pytest.raises(OSError, match="No space"):
+            save_policy(network, game, folder, {"seed": 4})
+        assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+def test_a_policy_without_its_settings_is_refused(game: Game, folder: Path) -> None:
+    (folder / "policy.json").unlink()
+    refused(game, folder, "policy.json", "No such file")

@@ -130,6 +130,22 @@ def test_illegal_action_of_one_row_leaves_the_others_playing() -> None:
     assert (table.states == before).all(axis=1).tolist() == [True, True, False, False]
 
 
+def test_action_that_is_no_whole_number_is_refused_and_nothing_changed() -> None:
+    table = SideBySide({}, rounds=2)
+    before = table.states.copy()
+    for actions in ([52.0, 53.5], [True, False], ["AS", "KS"]):
+        with pytest.raises(ValueError, match="whole number"):
+            table.game.step(table.states, table.rows, np.array(actions))
+    assert (table.states == before).all()
+    for kind in (np.int8, np.uint8, np.int32, np.uint64):
+        states = before.copy()
+        status, _ = table.game.step(states, table.rows, np.array([52, 56], kind))
+        assert status.tolist() == [RUNNING, ILLEGAL]
+    too_large = np.array([2**63 + 52, 2**64 - 4], np.uint64)
+    status, _ = table.game.step(table.states, table.rows, too_large)
+    assert status.tolist() == [ILLEGAL, ILLEGAL]
+
+
 def test_illegal_action_error_names_the_action_and_the_legal_ones() -> None:
     error = IllegalActionError("AS", ["2H", "3H"])
     assert isinstance(error, ValueError)

@@ -10,7 +10,7 @@ from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.network import HiddenCritic, Layout, SuitNetwork
+from agents.network import HiddenCritic, SuitNetwork
 from agents.training.parallel import share_rows
 
 
@@ -21,12 +21,10 @@ class SuitPolicy(ActorCriticPolicy):
         observation_space: of the flat observation.
         action_space: the game's.
         lr_schedule: learning rate.
-        layout: where the observation keeps what.
-        width: width of the policy's layers.
-        depth: number of the policy's layers.
-        critic: `shared` takes the value from the policy's own layers; `hidden` has a network of
-            its own that is told the hidden cards, so that observations are full-information rows.
-        dtype: the type of the large matrix products.
+        network: the policy; values are its own if it has a value head.
+        critic: gives the values if the policy has none; it is told the hidden cards, so that
+            observations must be full-information rows.
+        threads: how many threads share the work.
         **options: whatever `ActorCriticPolicy` takes.
     """
 
@@ -35,26 +33,17 @@ class SuitPolicy(ActorCriticPolicy):
         observation_space: Any,
         action_space: Any,
         lr_schedule: Schedule,
-        layout: Layout,
-        width: int = 128,
-        depth: int = 3,
-        critic: str = "shared",
-        dtype: torch.dtype = torch.float32,
+        network: SuitNetwork,
+        critic: HiddenCritic | None = None,
         threads: int = 1,
         **options: Any,
     ) -> None:
-        self._shape = (layout, width, depth, critic, dtype)
-        self.threads = threads
+        self._parts, self.threads = (network, critic), threads
         super().__init__(observation_space, action_space, lr_schedule, **options)
 
     def _build(self, lr_schedule: Schedule) -> None:
-        layout, width, depth, critic, dtype = self._shape
-        self.network = SuitNetwork(layout, width, depth)
-        self.network.dtype = dtype
-        self.learner: nn.Module = self.network
-        if critic == "hidden":
-            self.learner = WithCritic(self.network, HiddenCritic(layout))
-            self.learner.critic.dtype = dtype
+        self.network, critic = self._parts
+        self.learner = self.network if critic is None else WithCritic(self.network, critic)
         self.optimizer = torch.optim.Adam(
             self.learner.parameters(), lr=lr_schedule(1), eps=1e-5, fused=True
         )
@@ -97,7 +86,12 @@ class SuitPolicy(ActorCriticPolicy):
 
 
 class WithCritic(nn.Module):
-    """A policy and a critic of its own."""
+    """A policy and a critic of its own, side by side.
+
+    Args:
+        network: the policy.
+        critic: reads the same rows.
+    """
 
     def __init__(self, network: SuitNetwork, critic: HiddenCritic) -> None:
         super().__init__()

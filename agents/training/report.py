@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from rich.table import Table
 
 from agents import __version__
-from agents.policy import FILE_NAME, write_atomically
+from agents.policy import FILE_NAME, write_whole
 from agents.training.progress import Point
 from agents.training.settings import Settings
 
@@ -53,24 +53,26 @@ class RunFolder:
                 raise RunFolderError(f"{path} holds a run already ({name}); choose another folder")
         try:
             path.mkdir(parents=True, exist_ok=True)
-            write_atomically(path / "versions.json", _json(versions()))
+            write_whole({path / "versions.json": _json(versions())})
         except OSError as error:
             raise RunFolderError(f"can't write to {path}: {error.strerror}") from None
 
     def begin(self, settings: Settings, command: Sequence[str]) -> None:
         """Writes the settings and the command, so that the run can be repeated."""
-        write_atomically(self.path / "settings.json", _json(dataclasses.asdict(settings)))
-        write_atomically(self.path / "command.txt", f"{shlex.join(command)}\n".encode())
+        self._write("settings.json", _json(dataclasses.asdict(settings)))
+        self._write("command.txt", f"{shlex.join(command)}\n".encode())
 
     def write_curve(self, points: Sequence[Point]) -> None:
         """Writes the learning curve, as numbers and as a picture."""
-        rows = [point._asdict() for point in points]
-        write_atomically(self.path / "learning-curve.json", _json(rows))
-        write_atomically(self.path / "learning-curve.png", _picture(points))
+        self._write("learning-curve.json", _json([point._asdict() for point in points]))
+        self._write("learning-curve.png", _picture(points))
 
     def write_results(self, results: dict[str, Any]) -> None:
         """Writes results.json."""
-        write_atomically(self.path / "results.json", _json(results))
+        self._write("results.json", _json(results))
+
+    def _write(self, name: str, content: bytes) -> None:
+        write_whole({self.path / name: content})
 
 
 def versions() -> dict[str, str]:

@@ -19,7 +19,7 @@ from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
-from agents.network import Layout, SuitNetwork, matmul_dtype
+from agents.network import HiddenCritic, Layout, SuitNetwork, matmul_dtype
 from agents.training.actor_critic import SuitPolicy
 from agents.training.buffer import DecisionBuffer
 from agents.training.settings import Settings, training_rules
@@ -67,14 +67,7 @@ class SelfPlayPPO(PPO):
                 "num_players": self.game.num_players,
                 "seed": settings.seed,
             },
-            policy_kwargs={
-                "layout": layout,
-                "width": settings.width,
-                "depth": settings.depth,
-                "critic": settings.critic,
-                "dtype": matmul_dtype(),
-                "threads": settings.threads,
-            },
+            policy_kwargs={"threads": settings.threads, **networks(settings, layout)},
             seed=settings.seed,
             device="cpu",
         )
@@ -146,6 +139,18 @@ class SelfPlayPPO(PPO):
             acted = self.policy(torch.from_numpy(seen))
         actions, values, log_probs = (part.numpy() for part in acted)
         return actions, buffer.add_decisions(seen, actions, values, log_probs)
+
+
+def networks(settings: Settings, layout: Layout) -> dict[str, Any]:
+    """Makes the networks that the settings describe, with weights drawn from the seed."""
+    torch.manual_seed(settings.seed)
+    hidden = settings.critic == "hidden"
+    network = SuitNetwork(layout, settings.width, settings.depth, with_value=not hidden)
+    critic = HiddenCritic(layout, settings.critic_width, settings.critic_depth) if hidden else None
+    network.dtype = matmul_dtype()
+    if critic is not None:
+        critic.dtype = matmul_dtype()
+    return {"network": network, "critic": critic}
 
 
 def straight_line(start: float, end: float) -> Callable[[float], float]:

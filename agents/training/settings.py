@@ -13,6 +13,13 @@ class SettingsError(ValueError):
     """A setting that makes no sense; the message quotes it."""
 
 
+_LOWEST = {
+    **dict.fromkeys(("decisions", "tables", "threads", "width", "depth", "epochs"), 1),
+    **dict.fromkeys(("critic_width", "critic_depth"), 1),
+    **{"batch_size": 2, "curve_points": 0, "curve_deals": 1, "eval_deals": 1},
+}
+
+
 @dataclass(frozen=True)
 class Settings:
     """All that decides a training run besides the machine; every field is an option of train.py.
@@ -46,8 +53,12 @@ class Settings:
     """Width of the network's layers."""
     depth: int = 3
     """Number of the network's layers."""
-    critic: Literal["shared", "hidden"] = "shared"
+    critic: Literal["shared", "hidden"] = "hidden"
     """Where values come from: the policy's own layers, or a network that is told hidden cards."""
+    critic_width: int = 64
+    """Width of the layers of that network."""
+    critic_depth: int = 2
+    """Number of its layers."""
 
     reward: str = "margin"
     """What training is paid: `reward` of the rules. Trick margins teach faster than wins."""
@@ -84,10 +95,7 @@ class Settings:
     """Decides the deals of the last evaluation, so that runs are compared on the same ones."""
 
     def __post_init__(self) -> None:
-        for name in ("decisions", "tables", "threads", "width", "depth", "batch_size", "epochs"):
-            self._check(name, getattr(self, name) >= 1, "at least 1")
-        for name in ("curve_points", "eval_deals", "curve_deals"):
-            low = 0 if name == "curve_points" else 1
+        for name, low in _LOWEST.items():
             self._check(name, getattr(self, name) >= low, f"at least {low}")
         for name in ("seed", "eval_seed"):  # numpy's and torch's generators take no more
             self._check(name, 0 <= getattr(self, name) < 2**32, "from 0 to 2**32 - 1")

@@ -100,6 +100,8 @@ class Tableau:
     ) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
         status = np.empty(len(rows), np.int8)
         paid = np.empty((len(rows), 2), np.float32)
+        if actions.dtype != np.int64:
+            actions = _whole_numbers(actions)
         batch.step_rows(states, rows, actions, status, paid)
         return status, paid
 
@@ -181,3 +183,10 @@ def _begin(state: Words) -> None:
     """A new episode: no round won yet, nothing ended."""
     state[MATCH] = 0
     state[RESULT] = 0
+
+
+def _whole_numbers(actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Actions of another kind of integer; a kernel would cut a fraction off."""
+    if actions.dtype.kind not in "iu":
+        raise ValueError(f"actions of dtype {actions.dtype}: an action is a whole number")
+    return actions.astype(np.int64)

@@ -351,7 +351,8 @@ def _check_shape(position: Position, seat: Seat, name: str, text: str, rules: Ru
         )
     if position.trump == NOT_CALLED and position.left(seat) != rules.tricks:
         raise PositionError(
-            f"{text!r}: before the call nobody has played, so the {name} has all {rules.tricks} cards"
+            f"{text!r}: before the call nobody has played, so the {name} has all "
+            f"{rules.tricks} cards"
         )
 
 
