@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from oracle import SEATS, SUITS, OracleRound, OracleRules, read_position
 
 from tricktable_env.cards import Mask, Words
-from tricktable_env.game import ENDED, NOBODY, RUNNING
+from tricktable_env.game import ENDED, NOBODY, RUNNING, outcome_of
 from tricktable_env.tableau import Tableau
 
 ROUND_OPTIONS: list[dict[str, Any]] = [
@@ -148,7 +148,7 @@ class SideBySide:
                 assert np.flatnonzero(masks[seat][row]).tolist() == legal
                 assert masks[seat][row].max() <= 1
             if over:
-                outcome = self.game.outcome(state)
+                outcome = outcome_of(self.game, state)
                 assert outcome["winner"] == round_.winner()
                 assert outcome["tricks"].tolist() == round_.tricks
 

@@ -200,12 +200,13 @@ class HighestNumber:
                 status[i] = ENDED if states[row, 3] == 3 else RUNNING
         return status, np.zeros((len(rows), 3), np.float32)
 
-    def share(self, state: Any, player: int) -> float:
-        best = state[:3] == state[:3].max()
-        return float(best[player] / best.sum())
+    def shares(self, states: Any) -> Any:
+        best = states[:, :3] == states[:, :3].max(1, keepdims=True)
+        return best / best.sum(1, keepdims=True)
 
-    def margin(self, state: Any, player: int) -> float:
-        return float(state[player]) - float(np.delete(state[:3], player).mean())
+    def margins(self, states: Any) -> Any:
+        points = states[:, :3].astype(np.float64)
+        return points - (points.sum(1, keepdims=True) - points) / 2
 
     def action_text(self, action: int) -> str:
         return f"number {action}"

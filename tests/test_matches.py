@@ -14,7 +14,7 @@ from oracle import CALLER, DEALER, SEATS, OracleMatch, OracleRules
 from sidebyside import deck_of_deal, drawn_trump, round_options
 
 from tricktable_env.cards import Words
-from tricktable_env.game import ENDED, ILLEGAL, NOBODY, RUNNING
+from tricktable_env.game import ENDED, ILLEGAL, NOBODY, RUNNING, outcome_of
 from tricktable_env.tableau import Tableau
 
 ROW = np.zeros(1, np.int64)
@@ -134,7 +134,7 @@ def test_drawn_round_counts_for_nobody_and_ends_only_a_single_round(rounds_to_wi
                 drawn_and_over += match.ended
                 drawn_and_on += not match.ended
             wins = list(match.oracle.wins)
-        outcome = match.game.outcome(match.states[0])
+        outcome = outcome_of(match.game, match.states[0])
         if rounds_to_win == 1:
             assert sum(wins) == (outcome["winner"] != "draw")
         else:
@@ -213,10 +213,13 @@ def test_outcome_and_share_are_the_winners_of_the_match() -> None:
             pass
         game, state = match.game, match.states[0]
         winner = match.oracle.wins.index(2)
-        assert (game.share(state, winner), game.share(state, 1 - winner)) == (1.0, 0.0)
-        assert game.outcome(state)["winner"] == SEATS[match.oracle.role(winner)]
-        assert game.outcome(state)["tricks"].tolist() == match.oracle.round.tricks
-        assert game.margin(state, 0) == -game.margin(state, 1)
+        assert (game.shares(state[None])[0, winner], game.shares(state[None])[0, 1 - winner]) == (
+            1.0,
+            0.0,
+        )
+        assert outcome_of(game, state)["winner"] == SEATS[match.oracle.role(winner)]
+        assert outcome_of(game, state)["tricks"].tolist() == match.oracle.round.tricks
+        assert game.margins(state[None])[0, 0] == -game.margins(state[None])[0, 1]
         status, paid = game.step(match.states, ROW, np.array([0]))
         assert (status[0], paid.any()) == (ILLEGAL, False)
 

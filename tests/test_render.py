@@ -11,6 +11,7 @@ from oracle import CALLER, OracleRound, read_card
 from sidebyside import ROUND_OPTIONS, SideBySide, dealt
 
 from tricktable_env.cards import Words
+from tricktable_env.game import outcome_of
 from tricktable_env.render import picture
 from tricktable_env.tableau import Tableau
 
@@ -127,7 +128,7 @@ def test_picture_of_a_match_says_how_it_stands() -> None:
             players = game.players(states, ROW)
             mask = game.masks(game.views(states, ROW, players))[0]
             game.step(states, ROW, np.array([mask.argmax()]))
-        outcome = game.outcome(states[0])
+        outcome = outcome_of(game, states[0])
         caller_was = 1 - [game.seat_of(states[0], player) for player in (0, 1)].index(0)
         wins[caller_was if outcome["winner"] == "caller" else 1 - caller_was] += 1
     caller = [game.seat_of(states[0], player) for player in (0, 1)].index(0)

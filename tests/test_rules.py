@@ -15,7 +15,7 @@ from oracle import OracleRules, perft, read_action, read_card
 from sidebyside import ROUND_OPTIONS, SideBySide, dealt, round_options
 
 from tricktable_env.cards import Words
-from tricktable_env.game import ENDED, ILLEGAL, NOBODY, RUNNING, IllegalActionError
+from tricktable_env.game import ENDED, ILLEGAL, NOBODY, RUNNING, IllegalActionError, outcome_of
 from tricktable_env.tableau import Tableau
 from tricktable_env.tableau.state import COVER, HAND, OUT, PLAYED, PLY, UNDER, UP, slot_of
 
@@ -88,7 +88,7 @@ def test_recorded_game_replays(record: dict[str, Any]) -> None:
         status, _ = game.step(states, row, np.array([action]))
     assert legal_counts == record["legal_counts"]
     assert status[0] == ENDED
-    outcome = game.outcome(states[0])
+    outcome = outcome_of(game, states[0])
     assert (outcome["tricks"].tolist(), outcome["winner"]) == (record["tricks"], record["winner"])
 
 
@@ -208,7 +208,7 @@ def assert_ended_well(game: Tableau, states: Words, paid: np.ndarray) -> None:
     """Checks what holds at the end of every round."""
     assert (game.players(states, np.arange(len(states))) == NOBODY).all()
     assert (paid[:, 0] == -paid[:, 1]).all()
-    outcomes = [game.outcome(state) for state in states]
+    outcomes = [outcome_of(game, state) for state in states]
     caller = np.array([outcome["tricks"][0] for outcome in outcomes])
     dealer = np.array([outcome["tricks"][1] for outcome in outcomes])
     assert (caller + dealer == game.rules.tricks).all()
@@ -220,8 +220,8 @@ def assert_ended_well(game: Tableau, states: Words, paid: np.ndarray) -> None:
     if game.rules.reward == "margin":
         expected = ((caller - dealer) / game.rules.tricks).astype(np.float32)
     assert (paid[:, 0] == expected).all()
-    shares = np.array([[game.share(state, player) for player in (0, 1)] for state in states])
-    margins = np.array([[game.margin(state, player) for player in (0, 1)] for state in states])
+    shares = game.shares(states)
+    margins = game.margins(states)
     won = np.array([pays[winner] for winner in winners])
     assert (shares == np.stack([1 + won, 1 - won], axis=1) / 2).all()
     assert (margins == np.stack([caller - dealer, dealer - caller], axis=1)).all()

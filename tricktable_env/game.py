@@ -211,14 +211,28 @@ class Game(Protocol):
         """Draws a state `[W]` evenly from all deals that agree with a view `[W]`."""
 
     # -- words -------------------------------------------------------------------------------
-    def outcome(self, state: Words) -> dict[str, Any]:
-        """What a last step's info carries: `winner`, and `tricks` or `points`."""
+    def outcomes(self, states: Words) -> dict[str, npt.NDArray[Any]]:
+        """What the infos of last steps carry, by key: `winner`, and `tricks` or `points`.
 
-    def share(self, state: Words, player: Player) -> float:
-        """What part of the finished episode a player won: 1, 0, or a part where it is shared."""
+        Args:
+            states: `[n, W] uint64`, episodes that are over.
 
-    def margin(self, state: Words, player: Player) -> float:
-        """How far a player is ahead at the end: own tricks (or points) minus the others' mean."""
+        Returns:
+            Arrays of n rows each; texts are objects.
+        """
+
+    def shares(self, states: Words) -> npt.NDArray[np.float64]:
+        """What part of an episode that is over each player won: `[n, P] float64`.
+
+        1, 0, or a part where the win is shared; a row adds up to 1.
+        """
+
+    def margins(self, states: Words) -> npt.NDArray[np.float64]:
+        """How far each player is ahead so far in this round: `[n, P] float64`.
+
+        Own tricks (or points) minus the mean of the others'; when the round is over, by how much
+        it was won.
+        """
 
     def position(self, state: Words, seat: Seat | None = None) -> str:
         """Writes a position, whole or as a seat sees it."""
@@ -238,3 +252,8 @@ class Game(Protocol):
 
     def seat_of(self, state: Words, player: Player) -> Seat:
         """The seat that a player has in this round."""
+
+
+def outcome_of(game: Game, state: Words) -> dict[str, Any]:
+    """`Game.outcomes` of one state `[W]`: its values, not arrays of one."""
+    return {key: values[0] for key, values in game.outcomes(state[None]).items()}

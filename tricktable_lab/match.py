@@ -212,10 +212,11 @@ class Table(NamedTuple):
                     self._refuse(masks[i], actions[i], deal[rows[i]], players[i], seat_a[rows[i]])
                 plies[rows] += 1
                 rows = rows[status == RUNNING]
-        share = [game.share(state, int(seat)) for state, seat in zip(states, seat_a, strict=True)]
-        margin = [game.margin(state, int(seat)) for state, seat in zip(states, seat_a, strict=True)]
+        share, margin = (
+            of(states)[np.arange(len(deal)), seat_a] for of in (game.shares, game.margins)
+        )
         shape = (deals, num_players)
-        return PerDeal(np.reshape(share, shape), np.reshape(margin, shape))
+        return PerDeal(share.reshape(shape), margin.reshape(shape))
 
     def _decide(
         self,

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from tricktable_env.cards import Words
-from tricktable_env.game import ENDED, ILLEGAL, NOBODY, Game, PositionError, RulesError
+from tricktable_env.game import ENDED, ILLEGAL, NOBODY, Game, PositionError, RulesError, outcome_of
 from tricktable_env.registry import make_game
 
 _OF_MATCHES = ("rounds_to_win", "match_reward")
@@ -149,8 +149,8 @@ def _play(game: Game, state: Words, text: object, ply: int) -> tuple[int, bool]:
 
 def _outcome(game: Game, state: Words, over: bool) -> dict[str, Any]:
     if over:
-        outcome = {key: _plain(value) for key, value in game.outcome(state).items()}
-        return outcome | {"winner": outcome.pop("winner")}  # the winner comes last
+        result = {key: _plain(value) for key, value in outcome_of(game, state).items()}
+        return result | {"winner": result.pop("winner")}  # the winner comes last
     score = game.position(state).split(" ")[3]
     return {"tricks": [int(tricks) for tricks in score.split("-")], "winner": None}
 

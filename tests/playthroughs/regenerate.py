@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tricktable_env.cards import RANKS, Words
-from tricktable_env.game import ENDED, NOBODY, Game
+from tricktable_env.game import ENDED, NOBODY, Game, outcome_of
 from tricktable_env.registry import make_game
 from tricktable_env.render import picture
 
@@ -80,7 +80,9 @@ def playthrough(name: str, seed: int, rules: dict[str, Any]) -> str:
         lines += [f"action: {game.action_text(action)}"]
         lines += [f"pays: {' '.join(f'{each:g}' for each in paid[0].tolist())}"]
         ply += 1
-    outcome = {key: np.asarray(value).tolist() for key, value in game.outcome(states[0]).items()}
+    outcome = {
+        key: np.asarray(value).tolist() for key, value in outcome_of(game, states[0]).items()
+    }
     lines += ["", "end", *describe(game, states), f"outcome: {json.dumps(outcome)}"]
     lines += ["picture:", *indented(picture(game, states[0]))]
     return "\n".join(lines) + "\n"

@@ -127,11 +127,10 @@ class TrickTableAEC(AECEnv[str, Any, Any]):
         self._select()
         if turn.ended[0]:
             self.terminations = dict.fromkeys(self.agents, True)
-            outcome = episodes.closing(0, turn)
-            state = episodes.states[0]
+            closing = episodes.closing(0, turn)
+            shares = self.game.shares(episodes.states)[0].tolist()
             for each, player in self._players.items():
-                won = self.game.share(state, player) == 1
-                self.infos[each] |= {**outcome, "is_success": won}
+                self.infos[each] |= {**closing, "is_success": shares[player] == 1}
             self._deads_step_first()
 
     def _select(self) -> None:

@@ -322,13 +322,33 @@ class Episodes:
         """The legal actions of every row's viewer: `[N, A] int8`, fresh."""
         return self.game.masks(self.game.views(self.states, self.rows, self.viewers))
 
+    def closings(self, rows: Rows, turn: Turn) -> dict[str, tuple[Rows, npt.NDArray[Any]]]:
+        """What the infos of last steps carry beside what every info has.
+
+        Args:
+            rows: rows that ended.
+            turn: the step that ended them.
+
+        Returns:
+            By key, the rows that have it and their values.
+        """
+        legal = ~turn.illegal[rows]
+        played, refused = rows[legal], rows[~legal]
+        success = np.zeros(len(rows), np.bool_)
+        columns: dict[str, tuple[Rows, npt.NDArray[Any]]] = {}
+        if refused.size:
+            columns["illegal_action"] = refused, turn.actions[refused]
+        if played.size:
+            states = self.states[played]
+            columns |= {key: (played, of) for key, of in self.game.outcomes(states).items()}
+            shares = self.game.shares(states)
+            success[legal] = shares[np.arange(len(played)), self.viewers[played]] == 1
+        return columns | {"is_success": (rows, success)}
+
     def closing(self, row: int, turn: Turn) -> dict[str, Any]:
-        """What the info of a row's last step carries beside what every info has."""
-        if turn.illegal[row]:
-            return {"illegal_action": int(turn.actions[row]), "is_success": False}
-        info = self.game.outcome(self.states[row])
-        info["is_success"] = self.game.share(self.states[row], int(self.viewers[row])) == 1
-        return info
+        """`closings` of one row."""
+        columns = self.closings(np.array([row]), turn)
+        return {key: plain(values[0]) for key, (_, values) in columns.items()}
 
     def picture(self, row: int) -> str:
         """Draws a row as its viewer sees it."""
@@ -378,6 +398,11 @@ class Episodes:
             f"the opponent who plays player {player} in row {row} chose {actions[at]}, "
             "which is not legal"
         )
+
+
+def plain(value: Any) -> Any:
+    """A number of numpy as Python's own; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def seed_word(seed: Any) -> int:

@@ -147,7 +147,7 @@ class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
         }
         if episodes.opponents is None:
             columns["rewards"] = rows, turn.paid[rows]
-        columns |= _columns(rows, [episodes.closing(row, turn) for row in rows.tolist()])
+        columns |= episodes.closings(rows, turn)
         infos: dict[str, Any] = {}
         for key, (at, values) in columns.items():
             infos[key] = _scattered(n, at, values)
@@ -228,27 +228,9 @@ def _reset_mask(mask: Any, rows: int) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _columns(rows: Rows, infos: list[dict[str, Any]]) -> dict[str, tuple[Rows, list[Any]]]:
-    """Turns the infos of some rows into, by key, the rows that have it and their values."""
-    keys = dict.fromkeys(key for info in infos for key in info)
-    return {
-        key: (
-            rows[np.array([key in info for info in infos])],
-            [info[key] for info in infos if key in info],
-        )
-        for key in keys
-    }
-
-
-def _scattered(n: int, rows: Rows, values: Any) -> npt.NDArray[Any]:
-    """An array with values in some of its n rows: of their type if numbers, else of objects."""
-    first = values[0]
-    if isinstance(first, bool | int | float | np.generic):
-        out = np.zeros(n, type(first))
-    elif isinstance(first, np.ndarray):
-        out = np.zeros((n, *first.shape), first.dtype)
-    else:
-        out = np.full(n, None, object)
+def _scattered(n: int, rows: Rows, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array of n rows with values in some of them, 0 or None in the others."""
+    out = np.full((n, *values.shape[1:]), None if values.dtype == object else 0, values.dtype)
     out[rows] = values
     return out
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from stable_baselines3.common.vec_env import VecEnv
 
 from tricktable_env.cards import Mask, Seat
-from tricktable_env.envs.episodes import Episodes, OnIllegal
+from tricktable_env.envs.episodes import Episodes, OnIllegal, plain
 from tricktable_env.envs.gym import show
 from tricktable_env.envs.seating import Opponent
 from tricktable_env.envs.vector import TrickTableVectorEnv
@@ -128,8 +128,10 @@ class TrickTableVecEnv(VecEnv):
                         "TimeLimit.truncated": False,
                         "action_mask": final_masks[i],
                         "seat": int(episodes.viewers[row]),
-                        **episodes.closing(row, turn),
                     }
+                for key, (at, values) in episodes.closings(rows, turn).items():
+                    for row, value in zip(at.tolist(), values, strict=True):
+                        last[row][key] = plain(value)
                 episodes.begin(rows)
         self.paid = turn.paid
         observations, masks = self._observe()

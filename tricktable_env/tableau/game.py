@@ -13,16 +13,19 @@ from tricktable_env.game import Action, Bytes, Player, Rows, Slice
 from tricktable_env.tableau import batch, notation, observation
 from tricktable_env.tableau.rules import DRAW, Rules, deal_order, pack_options, player_of
 from tricktable_env.tableau.state import (
+    CALLER,
+    DEALER,
     DECK,
     MATCH,
     NUM_ACTIONS,
     OPTIONS,
     RESULT,
     RNG,
+    TRICKS,
     WORDS,
 )
 
-_WINNERS = ("caller", "dealer", "draw")
+_WINNERS = np.array(["caller", "dealer", "draw"], object)
 
 
 class Tableau:
@@ -145,20 +148,22 @@ class Tableau:
         return out[0]
 
     # -- words -------------------------------------------------------------------------------
-    def outcome(self, state: Words) -> dict[str, Any]:
-        result = int(state[RESULT])
-        tricks = np.array([result >> 2 & 31, result >> 7 & 31], np.int64)
+    def outcomes(self, states: Words) -> dict[str, npt.NDArray[Any]]:
+        result = states[:, RESULT].astype(np.int64)
+        tricks = np.stack([result >> 2 & 31, result >> 7 & 31], 1)
         return {"winner": _WINNERS[result >> 12 & 3], "tricks": tricks}
 
-    def share(self, state: Words, player: Player) -> float:
-        result = int(state[RESULT])
+    def shares(self, states: Words) -> npt.NDArray[np.float64]:
+        result = states[:, RESULT].astype(np.int64)
         winner, caller = result >> 12 & 3, result >> 14 & 1
-        return 0.5 if winner == DRAW else float(caller ^ winner == player)
+        first = np.where(winner == DRAW, 0.5, winner == caller)
+        return np.stack([first, 1 - first], 1)
 
-    def margin(self, state: Words, player: Player) -> float:
-        result = int(state[RESULT])
-        margin = (result >> 2 & 31) - (result >> 7 & 31)
-        return float(margin if player == result >> 14 & 1 else -margin)
+    def margins(self, states: Words) -> npt.NDArray[np.float64]:
+        tricks = states[:, TRICKS : TRICKS + 2].astype(np.float64)
+        swapped = states[:, MATCH] >> 16 & 1 == 1  # player 1 is the caller
+        first = np.where(swapped, -1.0, 1.0) * (tricks[:, CALLER] - tricks[:, DEALER])
+        return np.stack([first, 0 - first], 1)
 
     def position(self, state: Words, seat: Seat | None = None) -> str:
         return notation.position_text(state, seat)
