@@ -79,7 +79,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
         target_context.refresh()
         try:
             payload = pickle.loads(self._file(sig, target_context.codegen()).read_bytes())
-        except (OSError, EOFError, pickle.UnpicklingError):
+        except Exception:  # no such file, or one that another version or a full disk has damaged
             _announce(self._function.__module__)
             return None
         return compiler.CompileResult._rebuild(target_context, *payload)
