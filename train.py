@@ -27,9 +27,19 @@ from agents.training.report import RunFolder, RunFolderError, results_table
 from agents.training.selfplay import SelfPlayPPO
 from agents.training.settings import PRESETS, Settings, SettingsError
 from tricktable_env.game import Game, RulesError
+from tricktable_env.opponents import AgentSpecError
 from tricktable_lab.cli import DONE, FAILED, MISUSED, UsageError, game_from, one_line
 from tricktable_lab.match import MatchResult, play_match
 
+MISTAKES = (
+    SettingsError,
+    UsageError,
+    RulesError,
+    AgentSpecError,
+    LayoutError,
+    RunFolderError,
+)
+"""What a wrong argument raises."""
 OPPONENTS = ("random", "greedy", "untrained")
 """Whom the trained agent plays at the end; `untrained` is its own network before the first step."""
 
@@ -42,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
         game = game_from(settings.game, None, settings.rule)
         learner = SelfPlayPPO(settings, game)
         folder = RunFolder(Path(settings.out or default_folder(settings)))
-    except (SettingsError, UsageError, RulesError, LayoutError, RunFolderError) as error:
+    except MISTAKES as error:
         print("train.py:", " ".join(str(error).split()), file=sys.stderr)
         return MISUSED
     folder.begin(settings, ["python", "train.py", *arguments])

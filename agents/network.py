@@ -11,6 +11,7 @@ The network reads a `Layout`, the places of things in a game's observation; it k
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -25,6 +26,8 @@ from tricktable_env.game import Game, Slice
 ILLEGAL_LOGIT = -1e9
 """The logit of an illegal action: its probability is exactly 0 in float32."""
 NUM_SUITS = len(SUITS)
+CARD_WIDTH = 16
+"""Width of the hidden layer that scores single cards."""
 
 
 class LayoutError(ValueError):
@@ -39,6 +42,8 @@ class Layout:
     """Entries of the flat observation, D."""
     suit_width: int
     """Entries of one suit; the suits come first, in the order S H D C."""
+    planes: int
+    """Number of planes of 13 ranks that an entry block of a suit begins with; flags follow."""
     trump: int
     """Index of the flag `trump` among the entries of a suit."""
     highs: tuple[int, ...]
@@ -72,22 +77,25 @@ class Layout:
         width = sum(part.size for part in blocks[0])
         numbers = [part for part in parts if "." not in part.name and part.name != "legal"]
         in_order = sorted(parts, key=lambda part: part.start)
+        planes = sum(part.size == SUIT_SIZE for part in blocks[0])
         if (
             "trump" not in names[0]
+            or any(part.size != SUIT_SIZE for part in blocks[0][:planes])
             or any(other != names[0] for other in names)
             or any(part.high != 1 for block in blocks for part in block)
             or in_order != [part for block in blocks for part in block] + numbers + [parts[-1]]
             or parts[-1].name != "legal"
         ):
             raise LayoutError(
-                f"the observation of {game.name} is no block of 0/1 entries a suit with a flag "
-                "`trump`, then numbers, then `legal`"
+                f"the observation of {game.name} is no block of 0/1 entries a suit, planes "
+                "first, with a flag `trump`, then numbers, then `legal`"
             )
         hidden = [part for part in game.full_layout if part.name.startswith(f"{SUITS[0]}.full.")]
         extra = range(NUM_CARDS, game.num_actions)
         return cls(
             size=game.observation_size,
             suit_width=width,
+            planes=planes,
             trump=blocks[0][names[0].index("trump")].start,
             highs=tuple(part.high for part in numbers for _ in range(part.size)),
             legal=parts[-1].start,
@@ -150,7 +158,7 @@ class SuitTrunk(nn.Module):
         self.layers = nn.ModuleList([first, *others])
 
     def forward(
-        self, suits: Tensor, numbers: Tensor, pool: Tensor, head: nn.Linear | None = None
+        self, suits: Tensor, numbers: Tensor, pool: Tensor, heads: Sequence[nn.Linear] = ()
     ) -> tuple[Tensor, Tensor]:
         """Runs the layers.
 
@@ -158,22 +166,20 @@ class SuitTrunk(nn.Module):
             suits: `[B, 4, suit_width]`, in the type of the matrix products.
             numbers: `[B, numbers]`.
             pool: `[B, 2, 4]`, the weights of the suits in the two pooled vectors.
-            head: reads each suit's last vector.
+            heads: read each suit's last vector.
 
         Returns:
-            What the head says of each suit `[B, 4, K] float32` (K = 0 without one), and the pooled
+            What the heads say of each suit, side by side `[B, 4, K] float32`, and the pooled
             vectors of the last layer side by side `[B, 2 x width]`.
         """
         layers = [cast(SuitLayer, layer) for layer in self.layers]
         weights = [(layer.own.weight, layer.own.bias, layer.shared.weight) for layer in layers]
-        if head is None:
-            none = torch.zeros(0, self.width), torch.zeros(0)
-            return suit_layers(suits, numbers, pool, weights, none)
-        spare = -head.out_features % 16  # products with 14 columns take far longer than with 16
-        weight = functional.pad(head.weight, (0, 0, 0, spare))
-        bias = functional.pad(head.bias, (0, spare))
+        size = sum(head.out_features for head in heads)
+        spare = -size % 16  # products with 14 columns take far longer than with 16
+        weight = torch.cat([*(head.weight for head in heads), torch.zeros(spare, self.width)])
+        bias = torch.cat([*(head.bias for head in heads), torch.zeros(spare)])
         by_suit, pooled = suit_layers(suits, numbers, pool, weights, (weight, bias))
-        return by_suit[:, :, : head.out_features], pooled
+        return by_suit[:, :, :size], pooled
 
 
 class ValueHead(nn.Module):
@@ -196,6 +202,51 @@ class ValueHead(nn.Module):
         return value.squeeze(1)
 
 
+class CardHead(nn.Module):
+    """What there is to say of a card by itself, with the same weights for all ranks.
+
+    It reads the card's own entry of every plane, how many higher cards of the suit each plane has,
+    and what the layers say of the suit. So a rule such as "beats all that is unseen" is learnt
+    once, not thirteen times.
+
+    Args:
+        planes: number of planes of a suit.
+        width: width of its hidden layer.
+    """
+
+    higher: Tensor
+
+    def __init__(self, planes: int, width: int) -> None:
+        super().__init__()
+        self.own = nn.Linear(planes, width)
+        self.above = nn.Linear(planes, width, bias=False)
+        self.score = nn.Linear(width, 1)
+        shrink(self.score, 0.05)
+        ranks = torch.ones(SUIT_SIZE, SUIT_SIZE).triu(1) / NUM_SUITS
+        self.register_buffer("higher", ranks, persistent=False)
+
+    def forward(self, planes: Tensor, context: Tensor) -> Tensor:
+        """Scores every card.
+
+        Args:
+            planes: `[B, 4, planes x 13]`, in the type of the matrix products.
+            context: `[B, 4, width]`, what the layers say of each suit.
+
+        Returns:
+            `[B, 52] float32`.
+        """
+        width, count = self.own.weight.shape
+        own = torch.einsum("kp,rs->rkps", self.own.weight, torch.eye(SUIT_SIZE))
+        above = torch.einsum("kp,rs->rkps", self.above.weight, self.higher)
+        # All ranks in one product: as a dense matrix the shared weights take far less time.
+        dense = (own + above).reshape(SUIT_SIZE * width, count * SUIT_SIZE)
+        shift = (context + self.own.bias).to(planes.dtype).repeat(1, 1, SUIT_SIZE)
+        hidden = (functional.linear(planes, dense.to(planes.dtype)) + shift).relu_()
+        hidden = hidden.view(-1, NUM_SUITS * SUIT_SIZE, width)
+        scores: Tensor = (hidden @ self.score.weight[0].to(planes.dtype)).float()
+        return scores + self.score.bias
+
+
 class SuitNetwork(nn.Module):
     """Policy and value of flat observations.
 
@@ -215,6 +266,8 @@ class SuitNetwork(nn.Module):
         self.trunk = SuitTrunk(layout.suit_width, len(layout.highs), width, depth)
         self.suit = nn.Linear(width, SUIT_SIZE + layout.calls)
         shrink(self.suit, 0.05)
+        self.context = nn.Linear(width, CARD_WIDTH)
+        self.cards = CardHead(layout.planes, CARD_WIDTH)
         listed = 0 if layout.calls else layout.num_actions - NUM_CARDS
         self.listed = nn.Linear(2 * width, listed) if listed else None
         if self.listed is not None:
@@ -233,8 +286,10 @@ class SuitNetwork(nn.Module):
         """
         layout = self.layout
         suits, numbers, pool = split(observations, layout, self.dtype)
-        by_suit, pooled = self.trunk(suits, numbers, pool, self.suit)
+        by_suit, pooled = self.trunk(suits, numbers, pool, [self.suit, self.context])
+        planes = suits[:, :, : layout.planes * SUIT_SIZE]
         logits = by_suit[:, :, :SUIT_SIZE].flatten(1)
+        logits = logits + self.cards(planes, by_suit[:, :, self.suit.out_features :])
         if layout.calls:
             logits = torch.cat([logits, by_suit[:, :, SUIT_SIZE]], 1)
         elif self.listed is not None:

@@ -137,15 +137,29 @@ def test_a_rollout_is_one_episode_of_every_table(game: Game) -> None:
     assert learner.num_timesteps == SMALL.tables * plies
     assert len(buffer.steps) == plies
     total = sum(paid for _, _, paid in buffer.steps)
-    np.testing.assert_allclose(total[:, 0], -total[:, 1])
-    margins = np.arange(-game.rules.tricks, game.rules.tricks + 1, 2) / game.rules.tricks
+    np.testing.assert_allclose(total[:, 0], -total[:, 1], atol=1e-6)
+    margins = np.arange(-game.rules.tricks, game.rules.tricks + 1, 2)
     scaled = SMALL.reward_scale * margins
-    assert all(np.isclose(scaled, margin).any() for margin in total[:, 0])
-    assert len(set(total[:, 0].tolist())) > 2
-    for tables, decisions, _ in buffer.steps:
+    assert all(np.isclose(scaled, margin, atol=1e-6).any() for margin in total[:, 0])
+    assert len(set(total[:, 0].round(4).tolist())) > 2
+
+
+def test_with_lambda_1_a_return_is_all_that_its_player_is_paid_from_there_on(game: Game) -> None:
+    _, buffer = collected(replace(SMALL, gae_lambda=1.0), game)
+    rest = np.zeros((SMALL.tables, game.num_players))
+    for tables, decisions, paid in reversed(buffer.steps):
+        rest[tables] += paid
         for table, (row, player) in zip(tables, decisions, strict=True):
             if row >= 0:
-                assert buffer.returns[row] == pytest.approx(total[table, player], abs=1e-5)
+                assert buffer.returns[row] == pytest.approx(rest[table, player], abs=1e-5)
+
+
+def test_every_trick_is_paid_as_it_is_taken(game: Game) -> None:
+    _, buffer = collected(SMALL, game)
+    for ply, (_, _, paid) in enumerate(buffer.steps):
+        ends_a_trick = ply > 0 and ply % 2 == 0  # ply 0 is the call
+        expected = SMALL.reward_scale * np.array([1, -1]) if ends_a_trick else np.zeros(2)
+        np.testing.assert_allclose(np.sort(paid, 1), np.sort(expected) + 0 * paid, atol=1e-6)
 
 
 def test_only_decisions_with_a_choice_are_kept(game: Game) -> None:
@@ -159,13 +173,39 @@ def test_only_decisions_with_a_choice_are_kept(game: Game) -> None:
     assert buffer.pos + forced == learner.num_timesteps
 
 
-def test_matches_of_several_rounds_end_at_different_times() -> None:
+def test_matches_are_learnt_round_by_round() -> None:
     game = make_game("tableau", suits=2, ranks=4, hand=2, piles=1, rounds_to_win=2)
     learner, buffer = collected(SMALL, game)
-    tables = np.concatenate([step[0] for step in buffer.steps])
-    assert len(set(np.bincount(tables).tolist())) > 1
-    assert learner.num_timesteps == len(tables)
+    assert learner.game.rules.rounds_to_win == 1
+    assert len(buffer.steps) == 1 + 2 * game.rules.tricks
     assert np.isfinite(buffer.returns).all()
+
+
+@pytest.mark.parametrize("guest", ["greedy", "random"])
+def test_a_guest_sits_in_each_seat_and_nothing_is_learnt_from_it(game: Game, guest: str) -> None:
+    settings = replace(SMALL, guest=guest, guest_share=0.5, guest_from=0.0)
+    learner, buffer = collected(settings, game)
+    share = SMALL.tables // 2
+    learners = [set() for _ in range(SMALL.tables)]  # type: list[set[int]]
+    for tables, decisions, _ in buffer.steps:
+        for table, (row, player) in zip(tables, decisions, strict=True):
+            if row >= 0:
+                learners[table].add(int(player))
+    assert all(len(players) == 1 for players in learners[:share])
+    assert all(len(players) == 2 for players in learners[share:])
+    alone = [min(players) for players in learners[:share]]
+    assert alone.count(0) == alone.count(1)
+
+
+def test_a_guest_comes_when_its_part_of_the_run_begins(game: Game) -> None:
+    settings = replace(SMALL, guest_share=1.0, guest_from=0.5)
+    learner = SelfPlayPPO(settings, game)
+    buffer: Any = learner.rollout_buffer
+    sizes = []
+    learner.train = lambda: sizes.append(buffer.pos)  # type: ignore[method-assign]
+    learner.learn(4 * SMALL.tables * (1 + 2 * game.rules.tricks))
+    assert len(sizes) == 4
+    assert max(sizes[2:]) < 0.7 * min(sizes[:2])
 
 
 def test_the_parts_of_a_rollout_are_nearly_alike_and_all_of_it(game: Game) -> None:
@@ -405,7 +445,8 @@ def test_ctrl_c_keeps_the_agent_and_says_where(tmp_path: Path) -> None:
         (["--rule", "suits"], ("suits", "KEY=VALUE")),
         (["--rule", "suits=9"], ("suits=9",)),
         (["--rule", "colour=red"], ("colour",)),
-        (["--reward", "money"], ("money", "win, margin")),
+        (["--guest", "nobody"], ("nobody", "greedy")),
+        (["--guest-share", "2"], ("--guest-share 2", "from 0 to 1")),
         (["--out", "train.py"], ("train.py",)),
         (["--out", "train.py/run"], ("train.py/run",)),
         (["--critic", "all"], ("all", "shared")),

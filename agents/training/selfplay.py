@@ -3,7 +3,7 @@
 Its parent's collecting is made for one learner an environment. Here every seat of every table is
 the learner: a rollout is one episode of every table, in lockstep; whoever is to act acts; moves
 that leave no choice are played without asking; and advantages run along each player's own
-decisions.
+decisions. Late in a run a guest who does not learn, an agent named by a spec, sits at some tables.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from agents.training.actor_critic import SuitPolicy
 from agents.training.buffer import DecisionBuffer
 from agents.training.settings import Settings, training_rules
 from tricktable_env.envs.vector import TrickTableVectorEnv
-from tricktable_env.game import Game
+from tricktable_env.game import NOBODY, RUNNING, Game, Rows
 from tricktable_env.interop.sb3 import TrickTableVecEnv
+from tricktable_env.opponents import decide, decision_streams, make_agent
 from tricktable_env.registry import make_game
 
 
@@ -34,16 +35,18 @@ class SelfPlayPPO(PPO):
 
     Args:
         settings: all of training's settings.
-        game: the game to learn; training is paid by `settings.reward`, whatever its own reward.
+        game: the game to learn, round by round; training is paid by margins, whatever the game
+            pays.
 
     Raises:
         LayoutError: the network can't read the game's observation.
-        RulesError: the game has no such reward.
+        AgentSpecError: a guest that can't be made.
     """
 
     def __init__(self, settings: Settings, game: Game) -> None:
         self.settings = settings
-        self.game = make_game(game.name, **training_rules(game, settings))
+        self.game = make_game(game.name, **training_rules(game))
+        self.guest = make_agent(settings.guest, self.game)
         layout = Layout.of(self.game)
         self.sees_hidden = settings.critic == "hidden"
         batch = TrickTableVectorEnv(settings.tables, self.game, "self", on_illegal="raise")
@@ -86,33 +89,31 @@ class SelfPlayPPO(PPO):
     ) -> bool:
         """Plays one episode at every table; see `OnPolicyAlgorithm.collect_rollouts`.
 
-        Where episodes differ in length, a table that is done plays on until all are, unrecorded.
+        A player is paid as it goes: by how far each step puts it ahead.
         """
-        tables, buffer = cast(TrickTableVecEnv, env), cast(DecisionBuffer, rollout_buffer)
+        buffer = cast(DecisionBuffer, rollout_buffer)
+        game, states = self.game, cast(TrickTableVecEnv, env).episodes.states
         self.policy.set_training_mode(False)
         buffer.reset()
         callback.on_rollout_start()
-        observations: Any = tables.reset()
-        playing = np.ones(tables.num_envs, np.bool_)
-        while playing.any():
-            masks, players = observations[:, self.game.mask_slice], tables.seats
-            actions = masks.argmax(1)
-            free = np.flatnonzero(playing & (masks.sum(1) > 1))
-            decisions = np.full(tables.num_envs, -1)
-            if len(free):
-                seen = self._seen(tables, observations, free)
-                actions[free], decisions[free] = self._decide(seen, buffer)
-            observations, _, ended, _ = tables.step(actions)
-            now = np.flatnonzero(playing)
-            paid = tables.paid[now] * self.settings.reward_scale
-            buffer.note_step(now, decisions[now], players[now], paid)
-            playing &= ~ended
-            self.num_timesteps += len(now)
+        rows = np.arange(len(states))
+        game.deal(states, rows)
+        guests, ahead = self._seat_guests(rows), game.margins(states)
+        while len(rows):
+            players = game.players(states, rows)
+            actions, decisions = self._act(rows, players, guests[rows] == players, buffer)
+            status, _ = game.step(states, rows, actions)
+            now = game.margins(states[rows])
+            paid = ((now - ahead[rows]) * self.settings.reward_scale).astype(np.float32)
+            buffer.note_step(rows, decisions, players, paid)
+            ahead[rows] = now
+            self.num_timesteps += len(rows)
             callback.update_locals(locals())
             if not callback.on_step():
                 return False
+            rows = rows[status == RUNNING]
         buffer.finish()
-        for player, mean in enumerate(buffer.paid / tables.num_envs):
+        for player, mean in enumerate(buffer.paid / len(states)):
             self.logger.record(f"selfplay/reward_of_player_{player}", mean)
         callback.update_locals(locals())
         callback.on_rollout_end()
@@ -124,14 +125,40 @@ class SelfPlayPPO(PPO):
         self.ent_coef = weight(self._current_progress_remaining)
         super().train()
 
-    def _seen(
-        self, tables: TrickTableVecEnv, observations: npt.NDArray[np.uint8], rows: Any
-    ) -> npt.NDArray[np.uint8]:
-        """What the networks read of some tables: all there is to know, or the observation."""
-        if self.sees_hidden:
-            return self.game.observe_full(tables.episodes.states, rows, tables.seats[rows])
-        picked: npt.NDArray[np.uint8] = observations[rows]
-        return picked
+    def _seat_guests(self, rows: Rows) -> npt.NDArray[np.int64]:
+        """Who the guest is at each table, NOBODY where there is none: `[B] int64`.
+
+        It comes late, to some tables, and sits in each seat equally often.
+        """
+        settings = self.settings
+        come = 1 - self._current_progress_remaining >= settings.guest_from
+        share = settings.guest_share if come else 0.0
+        return np.where(rows < share * len(rows), rows % self.game.num_players, NOBODY)
+
+    def _act(
+        self, rows: Rows, players: Any, is_guest: Any, buffer: DecisionBuffer
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Chooses at some tables; returns the actions and their rows in the buffer, -1 for none.
+
+        Forced moves and a guest's are not learnt from.
+        """
+        game, states = self.game, cast(TrickTableVecEnv, self.env).episodes.states
+        observe = game.observe_full if self.sees_hidden else lambda *of: game.observe(*of)[0]
+        seen = observe(states, rows, players)
+        masks = seen[:, game.mask_slice]
+        actions: npt.NDArray[np.int64] = masks.argmax(1)
+        decisions = np.full(len(rows), -1)
+        if is_guest.any():
+            at = rows[is_guest]
+            views = game.views(states, at, players[is_guest])
+            seeds = np.full(len(at), self.settings.seed, np.uint64)
+            moment = np.full(len(at), self.num_timesteps)
+            streams = decision_streams(seeds, at, players[is_guest], moment)
+            actions[is_guest] = decide(self.guest, views, game.masks(views), streams)
+        free = np.flatnonzero(~is_guest & (masks.sum(1) > 1))
+        if len(free):
+            actions[free], decisions[free] = self._decide(seen[free], buffer)
+        return actions, decisions
 
     def _decide(self, seen: npt.NDArray[np.uint8], buffer: DecisionBuffer) -> tuple[Any, Any]:
         """Lets the policy act; returns the actions and their rows in the buffer."""

@@ -40,7 +40,7 @@ class Settings:
     out: str = ""
     """Folder of the run, which must not hold one yet; left out: runs/GAME-SEED-TIME."""
 
-    decisions: int = 20_000_000
+    decisions: int = 12_000_000
     """Budget: calls and plays of all seats together, forced ones included, rounded up to whole
     episodes of all tables."""
     tables: int = 1024
@@ -60,13 +60,17 @@ class Settings:
     critic_depth: int = 2
     """Number of its layers."""
 
-    reward: str = "margin"
-    """What training is paid: `reward` of the rules. Trick margins teach faster than wins."""
-    reward_scale: float = 2.0
-    """Factor on rewards: 2 makes a trick margin count in thirteenths."""
-    learning_rate: float = 7e-4
+    reward_scale: float = 1 / 13
+    """What a player is paid for each trick (or point) that a step puts it ahead."""
+    guest: str = "greedy"
+    """Spec of an agent that sits in one seat of some tables; the learner plays the others."""
+    guest_share: float = 0.5
+    """At what part of the tables."""
+    guest_from: float = 0.6
+    """From what part of the run on; 1 is never: self-play alone."""
+    learning_rate: float = 1.5e-3
     """Step size of Adam at the start."""
-    learning_rate_end: float = 3e-5
+    learning_rate_end: float = 5e-5
     """Step size at the end; it falls in a straight line."""
     entropy: float = 0.01
     """Weight of the entropy of choices at the start, which keeps them varied."""
@@ -76,7 +80,7 @@ class Settings:
     """Decisions in a gradient step, nearly."""
     epochs: int = 2
     """How often each decision is learnt from."""
-    gae_lambda: float = 0.95
+    gae_lambda: float = 0.8
     """Lambda of generalized advantage estimation; there is no discount."""
     clip_range: float = 0.2
     """How far a step may move the odds of an action, as PPO's clip."""
@@ -89,7 +93,7 @@ class Settings:
     """How often the agent is measured against greedy along the way; 0 is never."""
     curve_deals: int = 256
     """Duplicate deals of each of these measurements."""
-    eval_deals: int = 2000
+    eval_deals: int = 5000
     """Duplicate deals of the last evaluation against each opponent."""
     eval_seed: int = 1
     """Decides the deals of the last evaluation, so that runs are compared on the same ones."""
@@ -105,7 +109,8 @@ class Settings:
         for name in ("learning_rate_end", "entropy", "entropy_end", "value_weight"):
             value = getattr(self, name)
             self._check(name, 0 <= value < math.inf, "0 or above")
-        self._check("gae_lambda", 0 <= self.gae_lambda <= 1, "from 0 to 1")
+        for name in ("gae_lambda", "guest_share", "guest_from"):
+            self._check(name, 0 <= getattr(self, name) <= 1, "from 0 to 1")
 
     def _check(self, name: str, right: bool, wanted: str) -> None:
         if not right:
@@ -128,6 +133,7 @@ PRESETS: dict[str, Settings] = {
 }
 
 
-def training_rules(game: Game, settings: Settings) -> dict[str, Any]:
-    """The rules to train on: those of a game, but paid as the settings say."""
-    return {**vars(game.rules), "reward": settings.reward}
+def training_rules(game: Game) -> dict[str, Any]:
+    """The rules to train on: those of a game, a single round of it where it has matches."""
+    rules = vars(game.rules)
+    return {**rules, "rounds_to_win": 1} if "rounds_to_win" in rules else dict(rules)
