@@ -107,6 +107,8 @@ def load_policy(path: str | os.PathLike[str], game: Game) -> SuitNetwork:
         PolicyFileError: no such policy, a broken file, or one for another game or observation.
     """
     weights = Path(path)
+    if not weights.exists():
+        raise PolicyFileError(f"{path}: No such file or folder")
     if weights.is_dir():
         weights = weights / f"{FILE_NAME}.safetensors"
     if weights.suffix != ".safetensors":
@@ -115,17 +117,36 @@ def load_policy(path: str | os.PathLike[str], game: Game) -> SuitNetwork:
     settings = _read_settings(weights.with_suffix(".json"))
     layout = Layout.of(game)
     _check_purpose(settings, weights.with_suffix(".json"), game, layout)
-    network = SuitNetwork(layout, settings["width"], settings["depth"], settings["value"])
+    shape = layout, settings["width"], settings["depth"], settings["value"]
     try:
         tensors = load_tensors(content)
-        network.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+        with torch.device("meta"):  # takes no memory, whatever sizes the file asks for
+            wanted = {name: of.shape for name, of in SuitNetwork(*shape).state_dict().items()}
+        _check_tensors(tensors, wanted)
     except (SafetensorError, RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise PolicyFileError(f"{weights}: not the weights of this network: {reason}") from None
-    broken = [name for name, tensor in tensors.items() if not tensor.isfinite().all()]
-    if broken:
-        raise PolicyFileError(f"{weights}: {broken[0]} holds numbers that are not finite")
+    network = SuitNetwork(*shape)
+    network.load_state_dict(tensors)
     return network.eval()
+
+
+def _check_tensors(tensors: dict[str, torch.Tensor], wanted: dict[str, torch.Size]) -> None:
+    """Refuses what a network's weights can't be.
+
+    Raises:
+        ValueError: other names, shapes or types, or numbers that are not finite.
+    """
+    for name in sorted(wanted.keys() ^ tensors.keys()):
+        raise ValueError(f"{name} is {'missing' if name in wanted else 'not a weight of it'}")
+    for name, tensor in tensors.items():
+        if tensor.shape != wanted[name] or tensor.dtype != torch.float32:
+            raise ValueError(
+                f"{name} is {tensor.dtype} of shape {list(tensor.shape)}, "
+                f"not torch.float32 of shape {list(wanted[name])}"
+            )
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} holds numbers that are not finite")
 
 
 def save_policy(
@@ -184,7 +205,7 @@ def _read(path: Path) -> bytes:
 def _read_settings(path: Path) -> dict[str, Any]:
     try:
         settings = json.loads(_read(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         if isinstance(error, PolicyFileError):
             raise
         raise PolicyFileError(f"{path}: no JSON: {error}") from None

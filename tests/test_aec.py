@@ -3,8 +3,10 @@
 import copy
 import importlib
 import pickle
+import re
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -266,6 +268,15 @@ def test_what_is_no_action_raises_and_changes_nothing(make: Any, action: Any) ->
     assert env.position() != before
 
 
+@pytest.mark.parametrize("action", [True, np.True_, 52.0, None, "52"], ids=repr)
+def test_what_is_no_integer_is_quoted(make: Any, action: Any) -> None:
+    env = make()
+    env.reset(seed=0)
+    quoted = re.escape(f"illegal action {action!r}; legal: trump S")
+    with pytest.raises(IllegalActionError, match=quoted):
+        env.step(action)
+
+
 def test_an_illegal_action_ends_the_checked_environment_as_pettingzoo_does() -> None:
     env = tableau_v0.env()
     env.reset(seed=0)
@@ -286,7 +297,8 @@ def test_an_illegal_action_ends_the_checked_environment_as_pettingzoo_does() -> 
 
 def test_nothing_is_stepped_or_shown_before_the_first_reset_or_after_the_end() -> None:
     env = tableau_v0.raw_env(render_mode="ansi", **SMALL)
-    for use in (lambda: env.step(52), env.state, env.render, env.position, env.action_masks):
+    see = partial(env.observe, "player_0")
+    for use in (see, lambda: env.step(52), env.state, env.render, env.position, env.action_masks):
         with pytest.raises(ResetNeeded):
             use()
     rng = np.random.default_rng(0)
@@ -324,7 +336,8 @@ def test_a_start_at_fault_changes_nothing(make: Any) -> None:
     env = make()
     env.reset(seed=0)
     before, agent = env.position(), env.agent_selection
-    for options in ({"position": "C"}, {"deck": [0]}, {"position": env.position(1)}):
+    faults = {"position": "C"}, {"deck": [0]}, {"position": env.position(1)}, {"postion": "C"}
+    for options in faults:
         with pytest.raises(ValueError):  # noqa: PT011 - which one depends on the fault
             env.reset(options=options)
         assert (env.position(), env.agent_selection) == (before, agent)

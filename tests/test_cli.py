@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -99,6 +100,40 @@ def stopped_match(workers: str, after: float) -> "subprocess.CompletedProcess[st
 
 
 @pytest.mark.skipif(os.name == "nt", reason="process groups of POSIX")
+def test_a_match_stopped_before_it_begins_says_so_in_one_line() -> None:
+    for seconds in (0.7, 2, 8):  # Python itself must be up
+        done = stopped_match("2", seconds)
+        if done.returncode == 1:
+            break
+    assert done.returncode == 1
+    assert done.stderr.startswith("tricktable: stopped")
+    assert done.stderr.count("\n") == 1
+
+
+def children(process: int) -> list[int]:
+    lists = Path(f"/proc/{process}/task").glob("*/children")
+    found = [int(child) for file in lists for child in file.read_text().split()]
+    return [c for c in found if b"spawn_main" in Path(f"/proc/{c}/cmdline").read_bytes()]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for processes in /proc")
+def test_workers_end_with_the_process_that_started_them() -> None:
+    arguments = ("match", "greedy", "random", "--deals", "99999999", "--workers", "2")
+    process = subprocess.Popen(
+        [*PROGRAM, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 60
+    while len(workers := children(process.pid)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    assert len(workers) == 2
+    while any(Path(f"/proc/{worker}").is_dir() for worker in workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="process groups of POSIX")
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_stopped_match_gives_what_is_known_by_then(workers: str) -> None:
     play_match(make_game("tableau"), "greedy", "random", 1, 0)  # compiled from here on
@@ -148,6 +183,45 @@ def test_a_reader_that_has_seen_enough_gets_no_traceback() -> None:
     assert process.wait(timeout=60) == 1
 
 
+# -- terminals and files that can't take everything --------------------------------------------
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_any_encoding_of_the_output_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    file = tmp_path / "games.jsonl"
+    good = CASES.read_text().splitlines()[0]
+    file.write_text('{"game": "\\ud800"}\n{"game": "\u221e"}\n' + good + "\n", encoding="utf-8")
+    done = run("replay", str(file), "--json")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert [json.loads(line)["ok"] for line in done.stdout.splitlines()] == [False, False, True]
+    done = run("replay", str(file))
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "19-7" in done.stdout
+    assert "\\ud800" in done.stdout
+    done = run("match", "greedy", "random", "--deals", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "inf" in done.stdout
+    done = run("mach")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("tricktable: Unrecognized options: mach; ")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell of POSIX")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_are_no_fault(closed: str) -> None:
+    for arguments, code in (("--version", 0), (f"replay '{CASES}'", 0), ("mach", 2)):
+        done = subprocess.run(
+            f"{shlex.join(PROGRAM)} {arguments} {closed}",
+            shell=True,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == code
+        assert "Traceback" not in done.stderr
+
+
 # -- agents ----------------------------------------------------------------------------------
 def test_agents_are_listed_with_their_options(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(capsys, "agents", "--json")
@@ -171,6 +245,9 @@ def test_agents_are_listed_with_their_options(capsys: pytest.CaptureFixture[str]
         ("match greedy random --deals many", ["--deals", "'many'", "INT"]),
         ("match greedy random --deals 0", ["deals=0 is not at least 1"]),
         ("match greedy random --deal 5", ["--deal", "--deals INT"]),
+        ("match greedy random --deals 1" + 21 * "0", ["is more than 1,000,000,000"]),
+        ("match greedy random --workers 1000000000", ["is more than 1,024"]),
+        ("match greedy random --rule hand=" + 5000 * "9", ["number of 5000 digits"]),
         ("match greedy random --seed -1", ["seed=-1"]),
         ("match greedy random --rule suits", ["'suits' is not KEY=VALUE"]),
         ("match greedy random --rule suits=9", ["suits=9", "from 1 to 4"]),

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tricktable_env.tableau import Rules
+from tricktable_env.render.layout import hidden_table, layout_table
+from tricktable_env.tableau import Rules, Tableau
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -53,3 +54,12 @@ def test_links_lead_to_files(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         if "://" not in target:
             assert (page.parent / target).exists(), target
+
+
+def test_the_observation_page_is_the_layout_of_the_encoder() -> None:
+    page, game = (ROOT / "docs" / "observation.md").read_text(), Tableau()
+    assert layout_table(game) in page
+    assert hidden_table(game) in page
+    sizes = (game.num_actions, game.observation_size, game.history_size, game.full_size)
+    for size in sizes:
+        assert f"[{size}]" in page

@@ -26,7 +26,7 @@ from option_sets import OPTION_SETS, name_of
 import tricktable_env
 from tricktable_env.envs.episodes import OpponentError
 from tricktable_env.envs.gym import TrickTableEnv
-from tricktable_env.game import PositionError
+from tricktable_env.game import PositionError, RulesError
 from tricktable_env.opponents import make_agent
 from tricktable_env.registry import make_game
 
@@ -122,7 +122,10 @@ def test_the_version_is_that_of_the_project() -> None:
         ({"on_illegal": "ignore"}, "on_illegal='ignore' is none of 'terminate', 'raise'"),
         ({"tie": "nobody"}, "nobody"),
         ({"hand": 40}, "40"),
-        ({"colour": "red"}, "colour"),
+        ({"colour": "red"}, "no option 'colour'; options of tableau are tie, call_cards"),
+        ({"foo": 1, "bar": 2}, "no option 'foo', 'bar'; "),
+        ({"hand": np.True_}, "hand=np.True_ is not a whole number"),
+        ({"hand": np.float64(3)}, "hand=np.float64"),
         ({"game": "whist"}, "no game 'whist'"),
         ({"game": make_game("tableau"), "hand": 3}, "so not hand as well"),
     ],
@@ -131,6 +134,19 @@ def test_the_version_is_that_of_the_project() -> None:
 def test_an_option_that_makes_no_sense_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make(**options)
+
+
+@pytest.mark.parametrize("option", ["self", "name", "game"])
+def test_an_option_with_a_name_of_pythons_own_is_no_option_either(option: str) -> None:
+    with pytest.raises(RulesError, match=f"no option '{option}'; options of tableau are"):
+        make_game("tableau", **{option: 3})
+
+
+def test_integers_of_numpy_are_numbers_and_become_pythons() -> None:
+    numbers = {"suits": 3, "ranks": 8, "hand": 3, "piles": 2, "rounds_to_win": 2, "call_cards": 1}
+    rules = make_game("tableau", **{k: np.int64(v) for k, v in numbers.items()}).rules
+    assert rules == make_game("tableau", **numbers).rules
+    assert all(type(getattr(rules, key)) is int for key in numbers)
 
 
 def test_an_unknown_render_mode_is_refused() -> None:
@@ -305,6 +321,20 @@ def test_an_opponent_that_breaks_the_rules_is_an_error_that_changes_nothing(oppo
             env.step(legal_choice(info, RNG))
         assert env.unwrapped.position() == before
         assert not re.search(r"\b[2-9TJQKA][SHDC]\b", str(caught.value))  # nobody's cards
+
+
+@pytest.mark.parametrize(
+    "chosen", [None, 3.0, True, "52", np.array([1]), 10**30, -(10**30), 56, -1], ids=repr
+)
+def test_what_an_opponent_chose_is_quoted(chosen: Any) -> None:
+    env = make(seat="caller", opponent=lambda observation, info: chosen)
+    env.reset(seed=0)
+    *_, info = env.step(52)
+    before = env.unwrapped.position()
+    quoted = re.escape(f"chose {chosen!r}, which is no integer from 0 to 55")
+    with pytest.raises(OpponentError, match=f"player 1 in row 0 {quoted}"):
+        env.step(legal_choice(info, RNG))
+    assert env.unwrapped.position() == before
 
 
 def test_an_agent_or_a_list_of_one_does_what_its_spec_does() -> None:

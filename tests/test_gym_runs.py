@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -206,6 +207,27 @@ def test_what_is_no_action_always_raises_and_changes_nothing(action: Any, on_ill
 
 
 @pytest.mark.parametrize(
+    "action", [10**30, -1, 52.0, True, np.True_, None, np.array([52])], ids=repr
+)
+def test_the_error_quotes_the_action_and_says_what_is_legal(action: Any) -> None:
+    env = make(seat="caller")
+    env.reset(seed=0)
+    quoted = re.escape(f"illegal action {action!r}; legal: trump S, trump H, trump D, trump C")
+    with pytest.raises(IllegalActionError, match=quoted):
+        env.step(action)
+
+
+@pytest.mark.parametrize("opponent", ["greedy", first_legal])
+def test_an_illegal_action_costs_one_whatever_was_owed(opponent: Any) -> None:
+    env = make(opponent=opponent, seat="caller", rounds_to_win=3, match_reward="round")
+    for _ in range(2):  # nothing is carried over into the next episode
+        _, info = env.reset(seed=0, options={"position": "D S AS 13-12 ... - 2... -"})
+        assert env.step(int(info["action_mask"].argmin()))[1:3] == (-1.0, True)
+    env.reset(seed=0, options={"position": "D S AS 13-12 ... - 2... -"})
+    assert env.step(legal_choice({"action_mask": masks(env)}, RNG))[1] == 1.0
+
+
+@pytest.mark.parametrize(
     "action", [52, np.int64(52), np.int8(52), np.uint8(52), np.uint64(52), np.array(52)], ids=repr
 )
 def test_every_kind_of_integer_is_an_action(action: Any) -> None:
@@ -221,6 +243,7 @@ def test_nothing_is_stepped_or_shown_before_the_first_reset() -> None:
         lambda: env.step(52),
         env.render,
         env.action_masks,
+        env.state,
         env.position,
         lambda: env.information_state(0),
     ):
@@ -253,6 +276,9 @@ def test_an_episode_can_start_from_a_deck() -> None:
         {"deck": [*range(51), True]},
         {"deck": "AS"},
         {"deck": list(range(52)), "position": LAST_TRICK_WON},
+        {"postion": LAST_TRICK_WON},
+        {"position": LAST_TRICK_WON, "seed": 3},
+        {"reset_mask": np.array([True])},
     ],
     ids=str,
 )
@@ -266,6 +292,13 @@ def test_a_start_at_fault_is_refused_and_changes_nothing(options: dict[str, Any]
     rng, twin = np.random.default_rng(0), np.random.default_rng(0)
     for one, other in zip(play(env, rng), play(before, twin), strict=True):
         assert same(one, other)
+
+
+def test_an_unknown_option_of_a_reset_is_named_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match=r"no option 'postion' of a reset.*position, deck"):
+        make().reset(options={"postion": LAST_TRICK_WON})
+    make().reset(options={})
+    make().reset(options={"position": None, "deck": None})
 
 
 def test_a_reset_from_a_position_of_what_one_seat_sees_is_refused() -> None:
@@ -326,6 +359,40 @@ def test_what_was_handed_out_is_never_written_again() -> None:
     given[-1][0]["observation"][:] = 0
     assert (masks(env) == legal).all()
     assert not env.step(int(np.flatnonzero(legal)[0]))[4].get("illegal_action")
+
+
+@pytest.mark.parametrize("opponent", ["random", "self"])
+def test_the_full_information_is_the_viewers_and_in_infos_only_where_asked_for(
+    opponent: Any,
+) -> None:
+    rng = np.random.default_rng(5)
+    env = make(opponent=opponent, full_information=True, rounds_to_win=2)
+    _, info = env.reset(seed=5)
+    core, ended, seats = env.unwrapped.episodes, False, set()
+    while True:
+        seats.add(info["seat"])
+        player = np.array([info["seat"]])
+        expected = core.game.observe_full(core.states, core.rows, player)[0]
+        assert same(info["state"], expected)
+        assert same(env.unwrapped.state(), expected)
+        assert not np.shares_memory(info["state"], env.unwrapped.state())
+        if ended:
+            break
+        *_, ended, _, info = env.step(legal_choice(info, rng))
+    assert len(seats) == (2 if opponent == "self" else 1)
+    given = play(make(opponent=opponent), np.random.default_rng(5), seed=5)
+    assert not any("state" in each[-1] for each in given)
+
+
+def test_an_opponent_never_gets_the_full_information() -> None:
+    infos = []
+
+    def watch(observation: Any, info: dict[str, Any]) -> int:
+        infos.append(info)
+        return int(info["action_mask"].argmax())
+
+    play(make(opponent=watch, full_information=True), np.random.default_rng(0), seed=0)
+    assert {frozenset(info) for info in infos} == {frozenset({"action_mask", "seat"})}
 
 
 def test_infos_are_plain_enough_for_json_but_for_arrays() -> None:

@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import os
+import signal
 import sys
 import types
 from typing import Any
@@ -16,11 +18,13 @@ from tricktable_env.game import ENDED, ILLEGAL, RUNNING, Game
 from tricktable_env.opponents import AgentSpecError
 from tricktable_env.registry import make_game
 from tricktable_env.tableau.state import CALL_HAND, PLY, TRUMP
+from tricktable_lab.interrupts import held_back
 from tricktable_lab.match import (
     CHUNK_DEALS,
     MatchError,
     MatchInterrupted,
     MatchOptionError,
+    WorkerDiedError,
     play_match,
 )
 from tricktable_lab.stats import elo, rate_interval
@@ -72,7 +76,7 @@ def test_an_agent_against_itself_wins_exactly_half_of_every_deal(spec: str) -> N
     assert (result.per_deal.share.sum(axis=1) == 1).all()
     assert (result.per_deal.margin.sum(axis=1) == 0).all()
     assert result.win_rate_a == 0.5
-    assert result.ci95 == (0.5, 0.5)
+    assert result.ci95[0] < 0.5 < result.ci95[1]
 
 
 def test_the_number_of_workers_changes_nothing_deal_by_deal() -> None:
@@ -244,7 +248,9 @@ def test_an_illegal_action_ends_the_match_and_names_agent_and_action() -> None:
     ("numbers", "message"),
     [
         ({"deals": 0}, "deals=0 is not at least 1"),
+        ({"deals": 10**21}, "deals=1000000000000000000000 is more than 1,000,000,000"),
         ({"workers": 0}, "workers=0 is not at least 1"),
+        ({"workers": 10**9}, "workers=1000000000 is more than 1,024"),
         ({"seed": -1}, "seed=-1 is not from 0"),
         ({"seed": 2**64}, "is not from 0"),
     ],
@@ -282,6 +288,43 @@ def test_an_interrupted_match_gives_what_is_known() -> None:
     assert interrupted.value.result == whole
 
 
+class Dies(Lowest):
+    """Ends its process at the second chunk that it plays in one."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def act(self, view: Any, mask: Any, rng: np.random.Generator) -> int:
+        self.calls += bool(mask[52:].any())
+        if self.calls > 3 * CHUNK_DEALS:  # it names trump once a deal; twice against itself
+            os._exit(9)
+        return super().act(view, mask, rng)
+
+
+def test_a_worker_that_dies_leaves_what_was_played() -> None:
+    with pytest.raises(WorkerDiedError, match="a worker process died") as died:
+        play_match(GAME, Dies(), "random", 50 * CHUNK_DEALS, 1, workers=2)
+    result = died.value.result
+    assert result is not None
+    assert 0 < result.deals < 50 * CHUNK_DEALS
+
+
+def test_ctrl_c_waits_for_a_block_that_holds_it_back() -> None:
+    done = []
+
+    @held_back()
+    def block() -> None:
+        signal.raise_signal(signal.SIGINT)
+        done.append("all of it")
+
+    with pytest.raises(KeyboardInterrupt):
+        block()
+    assert done == ["all of it"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
 def test_progress_tells_deals_and_rate() -> None:
     calls: list[tuple[int, float]] = []
     result = play_match(
@@ -308,6 +351,14 @@ def test_a_rate_without_spread_keeps_an_honest_interval() -> None:
     lost = rate_interval(np.zeros(20))
     assert (lost.low, lost.high) == (0, pytest.approx(1 - won.low))
     assert rate_interval(np.array([0.5])) == (0.5, 0.0, 1.0)
+    for n in (2, 5, 400):  # the bounds of n / 2 wins in n, as if every deal were won or lost
+        mean, low, high = rate_interval(np.full(n, 0.5))
+        assert mean - low == pytest.approx(high - mean)
+        if n % 2 == 0:
+            exact = scipy_stats.binomtest(n // 2, n).proportion_ci(method="exact")
+            assert (low, high) == pytest.approx((exact.low, exact.high))
+    third = rate_interval(np.full(10, 1 / 3))
+    assert third.low < 1 / 3 < third.high
 
 
 def test_the_interval_covers_as_often_as_it_says() -> None:

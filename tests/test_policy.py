@@ -163,6 +163,7 @@ def settings_with(folder: Path, **changed: Any) -> None:
 def test_no_such_policy(game: Game, tmp_path: Path) -> None:
     refused(game, tmp_path / "nothing.safetensors", "No such file")
     refused(game, tmp_path, "policy.safetensors", "No such file")
+    (tmp_path / "model.zip").touch()
     refused(game, tmp_path / "model.zip", "neither a run folder nor a .safetensors file")
 
 

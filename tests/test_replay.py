@@ -100,6 +100,24 @@ def test_rules_that_differ_make_the_game_again(options: dict[str, Any]) -> None:
     assert make_game("tableau", **rules_of(game)) == game
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"hand": 8, "call_cards": 5}, {"hand": 8, "call_cards": 5}),
+        ({"hand": 8, "call_cards": 4}, {"hand": 8}),  # what follows from hand=8
+        ({"hand": 9, "call_cards": 5}, {"hand": 9}),
+        ({"call_cards": 5}, {}),
+        ({"call_cards": 4}, {"call_cards": 4}),
+    ],
+)
+def test_an_option_is_told_unless_it_follows_from_those_told(
+    options: dict[str, int], told: dict[str, int]
+) -> None:
+    game = make_game("tableau", **options)
+    assert rules_of(game) == told
+    assert make_game("tableau", **told) == game
+
+
 def test_a_view_has_no_record() -> None:
     game = make_game("tableau")
     state = finished_state(game, 0, plies=5)[None]
@@ -132,7 +150,7 @@ def test_a_view_has_no_record() -> None:
         (change(game=5), "'game' is 5, not a text", None),
         (change(rules={"suits": 9}), "suits=9 is not a whole number from 1 to 4", None),
         (change(rules={"bogus": 1}), "'bogus'", None),
-        (change(rules={"name": 1}), "has a key that is no option", None),
+        (change(rules={"name": 1}), "no option 'name'", None),
         (change(rules=[]), r"'rules' is \[\], not an object", None),
         (change(rules={"trump": "none"}), "has trump C, but the rules are trump='none'", None),
     ],

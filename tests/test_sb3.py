@@ -43,7 +43,9 @@ def test_masks_get_through_monitor_vec_env_and_make() -> None:
         assert get_action_masks(each).tolist() == [[0] * 52 + [1] * 4] * 2
 
 
-@pytest.mark.parametrize("options", [{}, SMALL, {"seat": "alternate", **SMALL}])
+@pytest.mark.parametrize(
+    "options", [{}, SMALL, {"seat": "alternate", "full_information": True, **SMALL}]
+)
 def test_the_native_batch_gives_what_single_environments_give(options: dict[str, Any]) -> None:
     n, rng = 3, np.random.default_rng(0)
     native = make_vec_env(ID, n, **options)
@@ -164,12 +166,46 @@ def test_what_is_no_action_raises_and_changes_no_row() -> None:
     env = make_vec_env(ID, 2, seat="caller", on_illegal="raise")
     with pytest.raises(ResetNeeded):
         env.step(np.array([52, 52]))
+    with pytest.raises(ResetNeeded):
+        env.env_method("state")
     env.reset()
     before = env.env_method("position")
     for actions in ([52, 0], [52, -1], [52.0, 52.0], [True, False], [52]):
         with pytest.raises(IllegalActionError):
             env.step(np.array(actions))
         assert env.env_method("position") == before
+
+
+def test_the_full_information_of_rows_is_given_in_self_play_too() -> None:
+    env = make_vec_env(ID, 3, opponent="self", full_information=True, seed=2, **SMALL)
+    batch = gymnasium.make_vec(ID, num_envs=3, opponent="self", full_information=True, **SMALL)
+    env.reset()
+    _, theirs = batch.reset(seed=2)
+    assert (np.stack([info["state"] for info in env.reset_infos]) == theirs["state"]).all()
+    ends, rng = 0, np.random.default_rng(2)
+    for _ in range(40):
+        actions = legal_choices(theirs["action_mask"], rng)
+        *_, ended, infos = env.step(actions)
+        *_, theirs = batch.step(actions)
+        assert (np.stack(env.env_method("state")) == theirs["state"]).all()
+        assert (env.get_attr("state", 1)[0]() == theirs["state"][1]).all()
+        for row, info in enumerate(infos):
+            expected = (theirs["final_info"] if ended[row] else theirs)["state"][row]
+            assert (info["state"] == expected).all()
+        ends += ended.sum()
+    assert ends
+    assert len(env.env_method("state", indices=[2, 0])) == 2
+    plain = make_vec_env(ID, 1)
+    plain.reset()
+    assert "state" not in plain.reset_infos[0]
+    assert len(plain.env_method("state")) == 1
+
+
+def test_an_unknown_option_of_a_reset_is_named() -> None:
+    env = make_vec_env(ID, 2, seed=1)
+    env.set_options({"postion": LAST_TRICK_WON})
+    with pytest.raises(ValueError, match="no option 'postion' of a reset"):
+        env.reset()
 
 
 def test_what_is_not_ours_or_not_flat_is_refused() -> None:

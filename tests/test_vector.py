@@ -62,8 +62,10 @@ def assert_infos_agree(ours: dict[str, Any], theirs: dict[str, Any], path: str =
         {"opponent": "self", "observation": "dict"},
         {"opponent": last_legal, "seat": "dealer"},
         {"opponent": FirstLegal(), "seat": 0},
+        {"full_information": True, "seat": "alternate"},
+        {"full_information": True, "opponent": "self"},
     ],
-    ids=["flat", "dict", "self", "self-dict", "callable", "agent"],
+    ids=["flat", "dict", "self", "self-dict", "callable", "agent", "full", "self-full"],
 )
 def test_a_batch_gives_what_single_environments_give(
     options: dict[str, Any], rules: dict[str, Any]
@@ -232,6 +234,19 @@ def test_a_mask_picks_the_rows_that_begin_anew_as_gymnasium_has_it() -> None:
     theirs = single.reset(seed=7, options={"reset_mask": rows})
     assert same(ours[0], theirs[0])
     assert_infos_agree(ours[-1], theirs[-1])
+
+
+def test_a_mask_goes_with_a_position_and_marks_whose_infos_are_new() -> None:
+    env = make_vec(3, opponent="self", full_information=True)
+    env.reset(seed=0)
+    before = env.position()
+    given = {"reset_mask": np.array([False, True, False]), "position": LAST_TRICK_WON}
+    _, infos = env.reset(options=given)
+    assert env.position() == (before[0], LAST_TRICK_WON, before[2])
+    assert set(given) == {"reset_mask", "position"}
+    for key in ("action_mask", "seat", "state"):
+        assert infos[f"_{key}"].tolist() == [False, True, False]
+    assert same(infos["state"], env.state())
 
 
 # -- pictures and texts ----------------------------------------------------------------------

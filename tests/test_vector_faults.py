@@ -1,5 +1,6 @@
 """The native vector environment: how rows begin, and what is refused without changing any."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from env_play import (
 from gymnasium.error import ResetNeeded
 
 from tricktable_env.envs.episodes import OpponentError
+from tricktable_env.envs.vector import TrickTableVectorEnv
 from tricktable_env.game import IllegalActionError, PositionError
 
 
@@ -68,6 +70,9 @@ def test_options_are_for_all_rows_or_listed() -> None:
         ({"options": [None, None, {"deck": [1]}]}, "deck"),
         ({"options": {"reset_mask": np.zeros(3, bool)}}, "reset_mask"),
         ({"options": {"reset_mask": [1, 0, 1]}}, "reset_mask"),
+        ({"options": {"postion": "C"}}, "no option 'postion' of a reset.*position, deck"),
+        ({"options": [None, {"postion": "C"}, None]}, "no option 'postion'"),
+        ({"options": {"reset_mask": np.ones(3, bool), "postion": "C"}}, "no option 'postion'"),
     ],
     ids=str,
 )
@@ -148,6 +153,23 @@ def test_what_are_no_actions_raises_and_changes_no_row(actions: Any, on_illegal:
     assert not env.step([52, np.int8(53), np.array(54)])[2].any()
 
 
+@pytest.mark.parametrize("actions", [None, 3, [52, 52], np.array(None), 2.5], ids=repr)
+def test_what_does_not_list_an_action_a_row_is_quoted(actions: Any) -> None:
+    env = make_vec(3, seat="caller")
+    env.reset(seed=0)
+    quoted = re.escape(f"illegal action {actions!r}; legal: 3 integers, one a row")
+    with pytest.raises(IllegalActionError, match=quoted):
+        env.step(actions)
+
+
+@pytest.mark.parametrize("as_array", [list, lambda actions: np.array(actions, object)])
+def test_an_action_too_large_for_an_array_is_quoted_with_its_row(as_array: Any) -> None:
+    env = make_vec(3, seat="caller")
+    env.reset(seed=0)
+    with pytest.raises(IllegalActionError, match=f"action {10**30} in row 1; legal: trump S"):
+        env.step(as_array([52, 10**30, 52]))
+
+
 class Recorder:
     """Plays the lowest legal number and keeps the keys of its random streams."""
 
@@ -216,7 +238,7 @@ def test_an_opponent_at_fault_as_the_next_episode_begins_changes_no_row() -> Non
 
 def test_nothing_is_stepped_or_shown_before_the_first_reset() -> None:
     env = make_vec(2, render_mode="ansi")
-    for use in (lambda: env.step([52, 52]), env.render, env.action_masks, env.position):
+    for use in (lambda: env.step([52, 52]), env.render, env.action_masks, env.state, env.position):
         with pytest.raises(ResetNeeded):
             use()
 
@@ -227,7 +249,7 @@ def test_a_position_that_leaves_a_learner_nothing_to_do_names_its_player() -> No
         env.reset(options=[None, {"position": "D S AS 13-12 ... - 2... -"}])
 
 
-@pytest.mark.parametrize("n", [0, -3])
-def test_there_is_at_least_one_row(n: int) -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        make_vec(n)
+@pytest.mark.parametrize("n", [0, -3, "2", 2.0, None, True])
+def test_there_is_at_least_one_row(n: Any) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"{n!r} environments; an integer of at least")):
+        TrickTableVectorEnv(n, "tableau")

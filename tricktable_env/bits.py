@@ -149,10 +149,37 @@ def shuffle(cards: np.ndarray, n: int, words: np.ndarray, at: int) -> None:
 
 
 @kernel
+def _rounds(v: np.ndarray, n: int) -> None:
+    """Mixes the four words of SipHash n times."""
+    for _ in range(n):
+        v[0] += v[1]
+        v[2] += v[3]
+        v[1] = v[0] ^ (v[1] << np.uint64(13) | v[1] >> np.uint64(51))
+        v[3] = v[2] ^ (v[3] << np.uint64(16) | v[3] >> np.uint64(48))
+        v[0] = v[0] << np.uint64(32) | v[0] >> np.uint64(32)
+        v[2] += v[1]
+        v[0] += v[3]
+        v[1] = v[2] ^ (v[1] << np.uint64(17) | v[1] >> np.uint64(47))
+        v[3] = v[0] ^ (v[3] << np.uint64(21) | v[3] >> np.uint64(43))
+        v[2] = v[2] << np.uint64(32) | v[2] >> np.uint64(32)
+
+
+@kernel
 def stream(seed: np.uint64, a: int, b: int) -> np.uint64:
     """The start of the random stream that belongs to (seed, a, b), as in (seed, seat, ply).
 
-    Two rounds of scrambling keep neighbouring keys apart and the seed out of reach.
+    SipHash-2-4 of (a, b) under the key (seed, 0) (Aumasson and Bernstein 2012). Who is given a
+    stream can't work back to the seed, from which the deal follows.
     """
-    key = mix(np.uint64(seed) + np.uint64(0xD1342543DE82EF95) * np.uint64(a + 1))
-    return mix(key ^ mix(np.uint64(b) + np.uint64(0x2545F4914F6CDD1D)))
+    v = np.empty(4, np.uint64)
+    v[0] = np.uint64(seed) ^ np.uint64(0x736F6D6570736575)
+    v[1] = np.uint64(0x646F72616E646F6D)
+    v[2] = np.uint64(seed) ^ np.uint64(0x6C7967656E657261)
+    v[3] = np.uint64(0x7465646279746573)
+    for word in (np.uint64(a), np.uint64(b), np.uint64(16 << 56)):  # last comes the length
+        v[3] ^= word
+        _rounds(v, 2)
+        v[0] ^= word
+    v[2] ^= np.uint64(0xFF)
+    _rounds(v, 4)
+    return v[0] ^ v[1] ^ v[2] ^ v[3]

@@ -31,6 +31,7 @@ from numba.core.serialize import dumps
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _KEPT_VERSIONS = 8
+_DIGEST_SIZE = hashlib.sha256().digest_size
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+)?import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE
 )
@@ -51,8 +52,7 @@ def kernel(function: Function) -> Function:
         The compiled function; its source stays at `.py_func`.
     """
     compiled: Any = numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
-    if hasattr(compiled, "py_func"):  # plain Python under NUMBA_DISABLE_JIT=1
-        compiled._cache = KernelCache(function)
+    compiled._cache = KernelCache(function)
     return compiled  # type: ignore[no-any-return]
 
 
@@ -77,12 +77,13 @@ class KernelCache(_Cache):  # type: ignore[misc]
         if not self._enabled:
             return None
         target_context.refresh()
-        try:
-            payload = pickle.loads(self._file(sig, target_context.codegen()).read_bytes())
-        except Exception:  # no such file, or one that another version or a full disk has damaged
-            _announce(self._function.__module__)
-            return None
-        return compiler.CompileResult._rebuild(target_context, *payload)
+        with contextlib.suppress(OSError):
+            content = self._file(sig, target_context.codegen()).read_bytes()
+            digest, data = content[:_DIGEST_SIZE], content[_DIGEST_SIZE:]
+            if hashlib.sha256(data).digest() == digest:  # else a full disk or the like damaged it
+                return compiler.CompileResult._rebuild(target_context, *pickle.loads(data))
+        _announce(self._function.__module__)
+        return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Writes a freshly compiled overload; a folder that can't be written is no error."""
@@ -92,8 +93,9 @@ class KernelCache(_Cache):  # type: ignore[misc]
         with contextlib.suppress(OSError):
             handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=".tmp")
             try:
+                content = dumps(data._reduce())
                 with os.fdopen(handle, "wb") as file:
-                    file.write(dumps(data._reduce()))
+                    file.write(hashlib.sha256(content).digest() + content)
                 os.replace(temporary, target)
             except BaseException:
                 os.unlink(temporary)

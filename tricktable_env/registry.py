@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from typing import Any, cast
 
@@ -11,7 +12,7 @@ GAMES: dict[str, str] = {"tableau": "tricktable_env.tableau:Tableau"}
 """Name of a game and where its class is: `module:class`."""
 
 
-def make_game(name: str, **rules: Any) -> Game:
+def make_game(name: str, /, **rules: Any) -> Game:
     """Makes a game with its rules fixed.
 
     Args:
@@ -25,8 +26,10 @@ def make_game(name: str, **rules: Any) -> Game:
         raise RulesError(f"no game {name!r}; there are {', '.join(GAMES)}")
     module, _, attribute = GAMES[name].partition(":")
     game = getattr(importlib.import_module(module), attribute)
-    try:
-        return cast(Game, game(**rules))
-    except TypeError as error:
-        options = ", ".join(game.rules_type.__dataclass_fields__)
-        raise RulesError(f"{error}; options of {name} are {options}") from None
+    options = [field.name for field in dataclasses.fields(game.rules_type)]
+    unknown = [option for option in rules if option not in options]
+    if unknown:
+        raise RulesError(
+            f"no option {', '.join(map(repr, unknown))}; options of {name} are {', '.join(options)}"
+        )
+    return cast(Game, game(**rules))

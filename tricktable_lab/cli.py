@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 import os
 import re
@@ -18,7 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias
 
-import tyro
+try:
+    import tyro
+except KeyboardInterrupt:  # there is no `main` yet to say so
+    raise SystemExit("tricktable: stopped") from None
+
+from tricktable_lab.interrupts import held_back
 
 if TYPE_CHECKING:
     from tricktable_env.game import Game
@@ -75,9 +81,15 @@ class Match:
 
     def run(self) -> int:
         """Plays the match; stopped by Ctrl-C it gives what is known by then."""
-        from tricktable_lab.match import MatchError, MatchInterrupted, play_match
+        with held_back():
+            from tricktable_lab.match import (
+                MatchError,
+                MatchInterrupted,
+                WorkerDiedError,
+                play_match,
+            )
 
-        game = game_from(self.game, self.num_players, self.rule)
+            game = game_from(self.game, self.num_players, self.rule)
         result: MatchResult | None
         try:
             with _progress(self.deals) as progress:
@@ -86,10 +98,11 @@ class Match:
                 )
         except MatchError as error:
             return _complain(error, FAILED)
-        except MatchInterrupted as interrupt:
-            result = interrupt.result
+        except (MatchInterrupted, WorkerDiedError) as stop:
+            result = stop.result
+            why = f"{stop}; " if isinstance(stop, WorkerDiedError) else ""
             played = result.deals if result else 0
-            _complain(f"stopped after {played} of {self.deals} deals", FAILED)
+            _complain(f"{why}stopped after {played} of {self.deals} deals", FAILED)
         if result is not None:
             self._show(result)
         return DONE if result is not None and result.deals == self.deals else FAILED
@@ -117,16 +130,20 @@ class Replay:
 
     def run(self) -> int:
         """Replays every record of the file."""
-        from tricktable_lab import listing
-        from tricktable_lab.replay import RecordError, replay_lines
+        with held_back():
+            from tricktable_lab import listing
+            from tricktable_lab.replay import RecordError, replay_lines
 
         failed = False
         table = listing.replay_table()
         with self.file.open("rb") as lines:
-            for line, replay in replay_lines(lines):
+            replays = replay_lines(lines)
+            with held_back():  # the first one compiles
+                first = list(itertools.islice(replays, 1))
+            for line, replay in itertools.chain(first, replays):
                 failed |= isinstance(replay, RecordError)
                 if self.as_json:
-                    print(json.dumps(replay.as_json(), ensure_ascii=False))
+                    print(json.dumps(replay.as_json()))
                 else:
                     listing.add_replay(table, line, replay)
         if not self.as_json:
@@ -146,11 +163,12 @@ class Agents:
 
     def run(self) -> int:
         """Lists the agents."""
-        from tricktable_lab import listing
+        with held_back():
+            from tricktable_lab import listing
 
-        agents = listing.agents()
+            agents = listing.agents()
         if self.as_json:
-            print(json.dumps(agents, ensure_ascii=False))
+            print(json.dumps(agents))
         else:
             listing.show(listing.agents_table(agents))
         return DONE
@@ -163,6 +181,7 @@ COMMANDS: dict[str, Callable[..., Command]] = {"match": Match, "replay": Replay,
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command line, `sys.argv` by default, and returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _open_streams()
     try:
         if arguments == ["--version"]:
             from tricktable_lab import __version__
@@ -187,6 +206,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         if type(error).__module__.partition(".")[0] not in _OURS:
             raise  # a fault of the program, not of its arguments
         return _complain(error, MISUSED)
+
+
+def _open_streams() -> None:
+    """Makes stdout and stderr take whatever is written: closed, or of an encoding that lacks it."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, io.StringIO())
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def game_from(name: str, num_players: int | None, rules: Sequence[str]) -> Game:
@@ -226,6 +255,8 @@ def _value(kind: Any, text: str) -> Any:
     if bool in kinds and text.lower() in ("true", "false"):
         return text.lower() == "true"
     if int in kinds and re.fullmatch(r"-?[0-9]+", text):
+        if len(text) > 20:
+            raise UsageError(f"a rule's number of {len(text)} digits is out of range")
         return int(text)
     return text
 
@@ -254,10 +285,15 @@ def _read(arguments: Sequence[str]) -> Command:
 
 
 def one_line(box: str) -> str:
-    """Makes one line of an error that tyro drew as a box of paragraphs, title and colours off."""
+    """Makes one line of an error that tyro drew as a box of paragraphs, title and colours off.
+
+    Where stdout can't carry a box, the title is the first paragraph and the rules are of hyphens.
+    """
     plain = re.sub(r"\x1b\[[0-9;]*m", "", box)
     inside = [line.strip("│ \t") for line in plain.splitlines() if line[:1] not in "╭╰"]
-    paragraphs = re.split(r"\s*─{3,}\s*", " ".join(inside))
+    paragraphs = re.split(r"\s*[─-]{3,}\s*", " ".join(inside))
+    if "╭" not in plain:
+        del paragraphs[0]
     said = "; ".join(" ".join(p.split()).rstrip(".") for p in paragraphs if p.strip())
     return said.replace("Argument helptext:", "right is").replace("For full helptext, ", "")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import types
 import typing
 from typing import Any
@@ -44,7 +45,14 @@ def match_table(result: MatchResult) -> Table:
 
 def _signed(elo: float | None, rate: float) -> str:
     """An Elo difference, infinite at a win rate of 0 or 1."""
-    return f"{elo:+.0f}" if elo is not None else ("+∞" if rate > 0.5 else "-∞")
+    if elo is not None:
+        return f"{elo:+.0f}"
+    infinity = "∞"
+    try:
+        infinity.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        infinity = "inf"
+    return f"{'+' if rate > 0.5 else '-'}{infinity}"
 
 
 def replay_table() -> Table:

@@ -8,14 +8,11 @@ decision's random stream belongs to (seed, deal, player, ply), and the work is c
 from __future__ import annotations
 
 import contextlib
-import itertools
-import multiprocessing
 import pickle
-import signal
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -25,10 +22,14 @@ import numpy.typing as npt
 from tricktable_env.cards import Mask, Words
 from tricktable_env.game import ILLEGAL, RUNNING, Game, Player
 from tricktable_env.opponents import Agent, decide, decision_streams, make_agent
+from tricktable_lab.interrupts import held_back
 from tricktable_lab.stats import elo, rate_interval
+from tricktable_lab.workers import share_out
 
 CHUNK_DEALS = 64
 """Deals played in lockstep. A constant: networks may round otherwise in batches of other sizes."""
+
+MAX_DEALS, MAX_WORKERS = 10**9, 1024
 
 Progress: TypeAlias = Callable[[int, float], None]
 """Called with the number of deals played so far and A's win rate over them."""
@@ -48,6 +49,14 @@ class MatchInterrupted(KeyboardInterrupt):
     def __init__(self, result: MatchResult | None) -> None:
         self.result = result
         super().__init__("match interrupted")
+
+
+class WorkerDiedError(RuntimeError):
+    """A process that played died; `result` is that of the deals played, None if there are none."""
+
+    def __init__(self, result: MatchResult | None) -> None:
+        self.result = result
+        super().__init__("a worker process died")
 
 
 class PerDeal(NamedTuple):
@@ -108,13 +117,17 @@ def play_match(
 ) -> MatchResult:
     """Plays a match of A in one seat against B in the rest, all seatings of every deal.
 
+    One Agent object plays all seatings of a deal, so one with a memory of its own between decisions
+    could know the twin game: an agent is expected to be a function of view, mask and stream.
+
     Args:
         game: the game with its rules.
         a: an agent or its spec.
         b: an agent or its spec.
-        deals: how many deals, at least 1.
+        deals: how many deals, 1 to `MAX_DEALS`.
         seed: 0 to 2**64 - 1.
-        workers: processes to share the work; with more than one, agents must be specs or picklable.
+        workers: processes to share the work, 1 to `MAX_WORKERS`; with more than one, agents must
+            be specs or picklable.
         progress: called after every chunk of deals.
 
     Raises:
@@ -122,10 +135,13 @@ def play_match(
         MatchError: an agent chose an illegal action.
         MatchInterrupted: Ctrl-C; it carries the result so far.
         MatchOptionError: a number out of range, or an agent that can't be sent to a process.
+        WorkerDiedError: one of the processes died; it carries the result so far.
     """
     _check(deals, seed, workers)
     start = time.perf_counter()
-    table = _table_of(game, a, b, (_name(a), _name(b)), seed)
+    with held_back():
+        table = _table_of(game, a, b, (_name(a), _name(b)), seed)
+        _compile(game, *(made for made, told in ((table.a, a), (table.b, b)) if told is not made))
     done: dict[int, PerDeal] = {}
     played, won = 0, 0.0
     try:
@@ -136,10 +152,12 @@ def play_match(
                 won += float(chunk.share.mean(axis=1).sum())
                 if progress is not None:
                     progress(played, won / played)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, BrokenProcessPool) as stop:
         known = None
         if done:
             known = summarise(game, table.names, _joined(done), time.perf_counter() - start)
+        if isinstance(stop, BrokenProcessPool):
+            raise WorkerDiedError(known) from stop
         raise MatchInterrupted(known) from None
     return summarise(game, table.names, _joined(done), time.perf_counter() - start)
 
@@ -260,6 +278,19 @@ def _table_of(
     return Table(game, made[0], made[1], names, seed)
 
 
+def _compile(game: Game, *agents: Agent) -> None:
+    """Runs whatever is compiled once: the game's verbs, and the first decision of some agents."""
+    none = np.zeros(1, np.int64)
+    states = game.new(np.zeros(1, np.uint64))
+    game.deal(states, none)
+    views = game.views(states, none, game.players(states, none))
+    masks = game.masks(views)
+    with _one_thread():
+        for agent in agents:
+            decide(agent, views, masks, decision_streams(np.zeros(1, np.uint64), none, none, none))
+    game.step(states, none, np.flatnonzero(masks[0])[:1])
+
+
 def _chunks(
     table: Table, a: str | Agent, b: str | Agent, deals: int, workers: int
 ) -> Generator[tuple[int, PerDeal], None, None]:
@@ -272,42 +303,9 @@ def _chunks(
             yield first, table.play(first, size)
         return
     # Specs rather than agents where possible: what a process makes itself need not be picklable.
-    parcel = _pickled((table.game, a, b, table.names, table.seed))
-    before = multiprocessing.active_children()
-    pool = ProcessPoolExecutor(
-        workers, multiprocessing.get_context("spawn"), _start_worker, (parcel,)
-    )
-    futures: dict[Future[PerDeal], int] = {}
-    try:
-        while True:
-            for job in itertools.islice(jobs, 3 * workers - len(futures)):
-                futures[pool.submit(_work, *job)] = job[0]
-            if not futures:
-                return
-            for future in wait(futures, return_when=FIRST_COMPLETED).done:
-                yield futures.pop(future), future.result()
-    except BaseException:  # stopped in the middle: nobody waits for the chunks in work
-        for process in multiprocessing.active_children():
-            if process not in before:
-                process.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-_table: Table | None = None
-"""In a worker process: the table it plays at."""
-
-
-def _start_worker(parcel: bytes) -> None:
-    global _table
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
-    _table = _table_of(*pickle.loads(parcel))
-
-
-def _work(first: int, deals: int) -> PerDeal:
-    assert _table is not None
-    return _table.play(first, deals)
+    parcel = _pickled((_table_of, (table.game, a, b, table.names, table.seed)))
+    for (first, _), chunk in share_out(parcel, jobs, workers):
+        yield first, chunk
 
 
 @contextlib.contextmanager
@@ -341,8 +339,12 @@ def _pickled(parcel: object) -> bytes:
 def _check(deals: int, seed: int, workers: int) -> None:
     if deals < 1:
         raise MatchOptionError(f"deals={deals} is not at least 1")
+    if deals > MAX_DEALS:
+        raise MatchOptionError(f"deals={deals} is more than {MAX_DEALS:,}")
     if workers < 1:
         raise MatchOptionError(f"workers={workers} is not at least 1")
+    if workers > MAX_WORKERS:
+        raise MatchOptionError(f"workers={workers} is more than {MAX_WORKERS:,}")
     if not 0 <= seed < 2**64:
         raise MatchOptionError(f"seed={seed} is not from 0 to 2**64 - 1")
 

@@ -226,11 +226,14 @@ def record_of(game: Game, state: Words, **more: Any) -> dict[str, Any]:
 
 
 def rules_of(game: Game) -> dict[str, Any]:
-    """Lists the options that differ from the default, leaving out what follows from the others."""
+    """Lists the options that differ from the default, leaving out what follows from the others.
+
+    A game made with them has the same rules.
+    """
     rules, kind = game.rules, type(game.rules)
-    plain = kind()
+    # An option's own default, not its value by default: a value may follow from other options.
     chosen = {f.name: getattr(rules, f.name) for f in fields(rules)}
-    chosen = {key: value for key, value in chosen.items() if value != getattr(plain, key)}
+    chosen = {f.name: chosen[f.name] for f in fields(rules) if chosen[f.name] != f.default}
     for key in list(chosen):
         rest = {k: v for k, v in chosen.items() if k != key}
         try:
@@ -243,4 +246,4 @@ def rules_of(game: Game) -> dict[str, Any]:
 
 def write_record(file: TextIO, record: Mapping[str, Any]) -> None:
     """Writes a record as one line."""
-    file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    file.write(json.dumps(record) + "\n")

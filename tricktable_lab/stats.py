@@ -20,8 +20,8 @@ class Interval(NamedTuple):
 def rate_interval(shares: npt.NDArray[np.float64], confidence: float = 0.95) -> Interval:
     """Returns the mean of shares between 0 and 1, with Student's t interval cut to that range.
 
-    Where every deal was won (or lost) there is no spread for t to measure; then the inner bound is
-    that of n wins in n (Clopper and Pearson 1934).
+    Where all deals gave the same share there is no spread for t to measure; then the interval is
+    that of n deals won or lost outright at that rate (Clopper and Pearson 1934).
 
     Args:
         shares: `[n] float64`, n >= 1, one a deal: what part of the deal's games was won.
@@ -33,8 +33,12 @@ def rate_interval(shares: npt.NDArray[np.float64], confidence: float = 0.95) -> 
         return Interval(mean, bound, 1.0) if mean == 1.0 else Interval(mean, 0.0, 1 - bound)
     if n == 1:
         return Interval(mean, 0.0, 1.0)
-    from scipy.special import stdtrit  # here, because it takes a third of a second to import
+    from scipy.special import betaincinv, stdtrit  # here: it takes a third of a second to import
 
+    if shares.min() == shares.max():
+        won, tail = n * mean, (1 - confidence) / 2
+        low, high = betaincinv(won, n - won + 1, tail), betaincinv(won + 1, n - won, 1 - tail)
+        return Interval(mean, float(low), float(high))
     half = float(stdtrit(n - 1, (1 + confidence) / 2)) * float(np.std(shares, ddof=1)) / n**0.5
     return Interval(mean, max(0.0, mean - half), min(1.0, mean + half))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -15,17 +16,19 @@ from pettingzoo.utils.wrappers import (
 )
 
 from tricktable_env.cards import Mask, Seat
-from tricktable_env.envs.episodes import ILLEGAL_REWARD, Episodes, Options
+from tricktable_env.envs.episodes import ILLEGAL_REWARD, Episodes
 from tricktable_env.envs.gym import named_game, show
 from tricktable_env.envs.spaces import (
     RENDER_MODES,
     Observation,
     action_space,
+    as_action,
     check_render_mode,
     observation_space,
     row_of,
     state_space,
 )
+from tricktable_env.envs.starts import Options
 from tricktable_env.game import Bytes, Game, Player
 
 
@@ -91,11 +94,14 @@ class TrickTableAEC(AECEnv[str, Any, Any]):
 
         Args:
             seed: an integer of 0 or more.
-            options: `position` (its text) or `deck` (cards in the order of the deal).
+            options: `position` (its text) or `deck` (cards in the order of the deal); a key
+                `options` means nothing.
 
         Raises:
-            ValueError: a seed, position or deck at fault; nothing has changed.
+            ValueError: a seed, option, position or deck at fault; nothing has changed.
         """
+        if isinstance(options, Mapping):  # PettingZoo's api_test sends {"options": 1} to all
+            options = {key: value for key, value in options.items() if key != "options"}
         self._episodes.reset([seed], [options])
         self.agents = self.possible_agents[:]
         self.rewards: dict[str, float] = dict.fromkeys(self.agents, 0.0)
@@ -133,6 +139,15 @@ class TrickTableAEC(AECEnv[str, Any, Any]):
                 self.infos[each] |= {**closing, "is_success": shares[player] == 1}
             self._deads_step_first()
 
+    def check_action(self, action: Any) -> None:
+        """Refuses what is no integer as the action of an agent whose game goes on.
+
+        Raises:
+            IllegalActionError: it is none.
+        """
+        if as_action(action) is None and not self.terminations[self.agent_selection]:
+            raise self._episodes.illegal_action(0, repr(action))
+
     def _select(self) -> None:
         """Selects who is to act; gives every agent its mask in a fresh info."""
         episodes = self._episodes
@@ -145,6 +160,7 @@ class TrickTableAEC(AECEnv[str, Any, Any]):
 
     def observe(self, agent: str) -> Observation:
         """What an agent sees, its own turn or not."""
+        self._episodes.check_begun()
         players = np.array([self._players[agent]])
         return row_of(self._episodes.observe(self._episodes.rows, players)[0], 0)
 
@@ -189,13 +205,29 @@ class TrickTableAEC(AECEnv[str, Any, Any]):
         """Releases nothing: there is nothing to release."""
 
 
-def checked(env: AECEnv[str, Any, Any]) -> AECEnv[str, Any, Any]:
+class _ActionWrapper(AssertOutOfBoundsWrapper[str, Any, Any]):
+    """PettingZoo's check of the action space, which takes a bool for an integer, made strict."""
+
+    def __init__(self, env: AECEnv[str, Any, Any], game: TrickTableAEC) -> None:
+        super().__init__(env)
+        self._game = game
+
+    def step(self, action: Any) -> None:
+        """Takes the action of the agent selected.
+
+        Raises:
+            IllegalActionError: it is no integer; nothing has changed.
+        """
+        self._game.check_action(action)
+        super().step(action)
+
+
+def checked(env: TrickTableAEC) -> AECEnv[str, Any, Any]:
     """Puts PettingZoo's three standard checks on an environment.
 
     An action that is not legal ends the game: -1 for who tried it, 0 for all others, and
-    truncations are set too. What is outside the action space raises, and so does a step before
-    the first reset.
+    truncations are set too. What is no integer or outside the action space raises, and so does a
+    step before the first reset.
     """
-    env = TerminateIllegalWrapper(env, illegal_reward=ILLEGAL_REWARD)
-    env = AssertOutOfBoundsWrapper(env)
-    return OrderEnforcingWrapper(env)
+    ending = TerminateIllegalWrapper(env, illegal_reward=ILLEGAL_REWARD)
+    return OrderEnforcingWrapper(_ActionWrapper(ending, env))

@@ -7,7 +7,7 @@ the row's seed and the number of the episode, so a row does the same alone or am
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -31,9 +31,12 @@ from tricktable_env.envs.spaces import (
     joined,
     row_of,
 )
+from tricktable_env.envs.starts import Options, read_start, seed_word
 from tricktable_env.game import (
     ILLEGAL,
     NOBODY,
+    Action,
+    Bytes,
     Game,
     IllegalActionError,
     Player,
@@ -45,8 +48,6 @@ from tricktable_env.render import picture
 
 OnIllegal: TypeAlias = Literal["terminate", "raise"]
 """What an action that the rules do not allow does: ends the episode at a loss, or is an error."""
-Options: TypeAlias = Mapping[str, Any]
-"""Of a reset: `position` (a text) or `deck` (cards in the order of the deal)."""
 
 ILLEGAL_REWARD = -1.0
 
@@ -54,7 +55,6 @@ _ARRAYS = (
     *("states", "seeds", "begun", "episodes", "plies"),
     *("learners", "to_act", "viewers", "over", "owed"),
 )
-_SEED_RANGE = 2**64
 
 
 class OpponentError(ValueError):
@@ -90,6 +90,7 @@ class Episodes:
             then the next). It means nothing with `"self"`.
         observation: the form of observations.
         on_illegal: what an action that is not legal does.
+        full_information: whether infos have `state`, the full-information tensor, as well.
 
     Raises:
         ValueError: an option that makes no sense.
@@ -103,16 +104,18 @@ class Episodes:
         seat: str | Player = "random",
         observation: ObservationForm = "flat",
         on_illegal: OnIllegal = "terminate",
+        full_information: bool = False,
     ) -> None:
         check_choice("on_illegal", on_illegal, get_args(OnIllegal))
-        if num_rows < 1:
-            raise ValueError(f"{num_rows} environments; at least 1 is needed")
-        self.game, self.num_rows, self.form = game, num_rows, observation
-        self.on_illegal = on_illegal
+        number = as_action(num_rows)
+        if number is None or number < 1:
+            raise ValueError(f"{num_rows!r} environments; an integer of at least 1 is needed")
+        self.game, self.num_rows, self.form = game, number, observation
+        self.on_illegal, self.full_information = on_illegal, full_information
         self.opponents = read_opponents(opponent, game)
         self._same_opponent = len(set(map(id, self.opponents or ()))) == 1
         self.seat = read_seat(seat, game)
-        self.rows: Rows = np.arange(num_rows)
+        self.rows: Rows = np.arange(number)
         self.seeds = np.zeros(num_rows, np.uint64)
         self.states = game.new(self.seeds)
         self.begun = np.zeros(num_rows, np.bool_)
@@ -142,7 +145,7 @@ class Episodes:
             rows: the rows, all by default.
 
         Raises:
-            ValueError: a seed, position or deck at fault; nothing has changed.
+            ValueError: a seed, option, position or deck at fault; nothing has changed.
         """
         rows = self.rows if rows is None else rows
         words = [None if seed is None else seed_word(seed) for seed in seeds or [None] * len(rows)]
@@ -186,7 +189,7 @@ class Episodes:
     def _deal(self, rows: Rows, options: Sequence[Options | None] | None) -> None:
         placed = []
         for row, option in zip(rows, options or (), strict=False):
-            kind, start = _start(option)
+            kind, start = read_start(option)
             if kind == "position":
                 self.game.place(self.states[row], start)
             elif kind == "deck":
@@ -208,13 +211,8 @@ class Episodes:
         Raises:
             IllegalActionError: anything else; nothing has changed.
         """
-        if not isinstance(actions, np.ndarray):
-            actions = list(actions)
-            read = [as_action(action) for action in actions]
-            if None in read:
-                row = read.index(None)
-                raise self.illegal_action(row, repr(actions[row]))
-            actions = np.array(read)
+        if not isinstance(actions, np.ndarray) or actions.dtype == np.object_:
+            actions = self._read_listed(actions)
         if actions.shape != (self.num_rows,) or actions.dtype.kind not in "iu":
             what = f"{actions.dtype} of shape {actions.shape}"
             raise IllegalActionError(what, [f"{self.num_rows} integers, one a row"])
@@ -224,6 +222,25 @@ class Episodes:
             raise self.illegal_action(row, str(actions[row]))
         whole: Actions = actions.astype(np.int64, copy=False)
         return whole
+
+    def _read_listed(self, actions: Any) -> Actions:
+        """Reads actions one by one, as Python's integers may be too large for an array."""
+        try:
+            listed = list(actions)
+        except TypeError:  # nothing to list, as one number for all rows
+            listed = []
+        if len(listed) != self.num_rows:
+            raise IllegalActionError(repr(actions), [f"{self.num_rows} integers, one a row"])
+        read = [self._in_space(action) for action in listed]
+        if None in read:
+            row = read.index(None)
+            raise self.illegal_action(row, repr(listed[row]))
+        return np.array(read)
+
+    def _in_space(self, action: Any) -> Action | None:
+        """Reads an action of the action space; None where it is anything else."""
+        number = as_action(action)
+        return number if number is not None and 0 <= number < self.game.num_actions else None
 
     def step(self, actions: Actions) -> Turn:
         """Takes an action in each row, then lets opponents act until it is a learner's turn.
@@ -241,16 +258,18 @@ class Episodes:
         acted = self.viewers
         status, paid = self.game.step(self.states, self.rows, actions)
         illegal = status == ILLEGAL
-        if illegal.any():
-            if self.on_illegal == "raise":
-                row = int(illegal.argmax())
-                raise self.illegal_action(row, self.game.action_text(int(actions[row])))
-            paid[illegal, acted[illegal]] = ILLEGAL_REWARD
+        if self.on_illegal == "raise" and illegal.any():
+            row = int(illegal.argmax())
+            raise self.illegal_action(row, self.game.action_text(int(actions[row])))
         self.plies += 1
         self.to_act = self.game.players(self.states, self.rows)
         if self.opponents is not None:
             paid += self.owed
             self.owed[:] = 0
+        if illegal.any():  # exactly this, whatever was owed
+            paid[illegal] = 0
+            paid[illegal, acted[illegal]] = ILLEGAL_REWARD
+        if self.opponents is not None:
             self._let_opponents_act(self.rows[~illegal], paid)
             self.over = illegal | (self.to_act == NOBODY)
         else:
@@ -269,7 +288,8 @@ class Episodes:
             actions = self._ask(rows)
             status, more = self.game.step(self.states, rows, actions)
             if (status == ILLEGAL).any():
-                raise self._opponent_error(rows, actions, status)
+                at = int((status == ILLEGAL).argmax())
+                raise self._opponent_error(rows[at], f"{actions[at]}, which is not legal")
             paid[rows] += more
             self.plies[rows] += 1
             self.to_act[rows] = self.game.players(self.states, rows)
@@ -297,8 +317,12 @@ class Episodes:
         actions = np.empty(len(rows), np.int64)
         for i, player in enumerate(players):
             info = {"action_mask": masks[i], "seat": int(player)}
-            action = as_action(opponent(row_of(observations, i), info))
-            actions[i] = -1 if action is None else action
+            chosen = opponent(row_of(observations, i), info)
+            action = self._in_space(chosen)
+            if action is None:
+                what = f"{chosen!r}, which is no integer from 0 to {self.game.num_actions - 1}"
+                raise self._opponent_error(rows[i], what)
+            actions[i] = action
         return actions
 
     # -- seeing ------------------------------------------------------------------------------
@@ -321,6 +345,11 @@ class Episodes:
     def masks(self) -> Mask:
         """The legal actions of every row's viewer: `[N, A] int8`, fresh."""
         return self.game.masks(self.game.views(self.states, self.rows, self.viewers))
+
+    def full(self, rows: Rows | None = None) -> Bytes:
+        """The full-information tensor from the viewers' side: `[n, F] uint8`, fresh."""
+        rows = self.rows if rows is None else rows
+        return self.game.observe_full(self.states, rows, self.viewers[rows])
 
     def closings(self, rows: Rows, turn: Turn) -> dict[str, tuple[Rows, npt.NDArray[Any]]]:
         """What the infos of last steps carry beside what every info has.
@@ -388,50 +417,12 @@ class Episodes:
         legal = [self.game.action_text(int(a)) for a in np.flatnonzero(mask)]
         return IllegalActionError(f"{action}{where}", legal)
 
-    def _opponent_error(
-        self, rows: Rows, actions: Actions, status: npt.NDArray[np.int8]
-    ) -> OpponentError:
+    def _opponent_error(self, row: int, chosen: str) -> OpponentError:
         # What would be legal is not said: the learner may read this, and must not learn a hand.
-        at = int((status == ILLEGAL).argmax())
-        player, row = self.to_act[rows[at]], rows[at]
-        return OpponentError(
-            f"the opponent who plays player {player} in row {row} chose {actions[at]}, "
-            "which is not legal"
-        )
+        player = self.to_act[row]
+        return OpponentError(f"the opponent who plays player {player} in row {row} chose {chosen}")
 
 
 def plain(value: Any) -> Any:
     """A number of numpy as Python's own; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
-
-
-def seed_word(seed: Any) -> int:
-    """Reads a seed: an integer of 0 or more, of which the lowest 64 bits count.
-
-    Raises:
-        ValueError: it is none.
-    """
-    number = as_action(seed)
-    if number is None or number < 0:
-        raise ValueError(f"seed {seed!r} is no integer of 0 or more")
-    return number % _SEED_RANGE
-
-
-def _start(option: Options | None) -> tuple[str, Any]:
-    """How options say that an episode starts: `position` or `deck` and its value, or nothing.
-
-    Raises:
-        PositionError: both at once, or no text or no cards where they should be.
-    """
-    if option is not None and not isinstance(option, Mapping):
-        raise PositionError(f"options are a dict (position=..., or deck=...), not {option!r}")
-    given = [(key, (option or {}).get(key)) for key in ("position", "deck")]
-    named = [(key, value) for key, value in given if value is not None]
-    if len(named) > 1:
-        raise PositionError("a reset starts from a position or from a deck, not from both")
-    key, value = named[0] if named else ("", None)
-    if key == "position" and not isinstance(value, str):
-        raise PositionError(f"no position: {value!r} is no text")
-    if key == "deck" and not isinstance(value, list | tuple | np.ndarray):
-        raise PositionError(f"no deck: {value!r} is no list of cards")
-    return key, value

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 
 from tricktable_env.cards import Mask, Seat
-from tricktable_env.envs.episodes import Episodes, OnIllegal, Options
+from tricktable_env.envs.episodes import Episodes, OnIllegal
 from tricktable_env.envs.seating import Opponent
 from tricktable_env.envs.spaces import (
     RENDER_MODES,
@@ -19,7 +19,8 @@ from tricktable_env.envs.spaces import (
     observation_space,
     row_of,
 )
-from tricktable_env.game import Game, Player
+from tricktable_env.envs.starts import Options
+from tricktable_env.game import Bytes, Game, Player
 from tricktable_env.registry import make_game
 
 
@@ -47,6 +48,8 @@ class TrickTableEnv(gymnasium.Env[Any, Any]):
         render_mode: `ansi` (render returns text) or `human` (every reset and step prints it);
             what is drawn is what the learner sees.
         on_illegal: `terminate` or `raise`.
+        full_information: whether `info` has `state` as well, what the method `state()` returns:
+            hidden cards included, so for critics and for study, never for an agent.
         **rules: options of the game named.
 
     Raises:
@@ -63,6 +66,7 @@ class TrickTableEnv(gymnasium.Env[Any, Any]):
         observation: ObservationForm = "flat",
         render_mode: str | None = None,
         on_illegal: OnIllegal = "terminate",
+        full_information: bool = False,
         **rules: Any,
     ) -> None:
         check_render_mode(render_mode)
@@ -70,7 +74,9 @@ class TrickTableEnv(gymnasium.Env[Any, Any]):
         self.observation_space = observation_space(self.game, observation)
         self.action_space = action_space(self.game)
         self.render_mode = render_mode
-        self.episodes = Episodes(self.game, 1, opponent, seat, observation, on_illegal)
+        self.episodes = Episodes(
+            self.game, 1, opponent, seat, observation, on_illegal, full_information
+        )
 
     def reset(
         self, *, seed: int | None = None, options: Options | None = None
@@ -78,7 +84,7 @@ class TrickTableEnv(gymnasium.Env[Any, Any]):
         """Begins an episode; without a seed the streams of the last one go on.
 
         Raises:
-            ValueError: a position or a deck at fault; nothing has changed.
+            ValueError: a seed, option, position or deck at fault; nothing has changed.
         """
         self.episodes.reset([seed], [options])
         super().reset(seed=None if seed is None else int(seed))
@@ -111,7 +117,19 @@ class TrickTableEnv(gymnasium.Env[Any, Any]):
     def _look(self) -> tuple[Observation, dict[str, Any]]:
         observations, masks = self.episodes.observe()
         seat = int(self.episodes.viewers[0])
-        return row_of(observations, 0), {"action_mask": masks[0], "seat": seat}
+        info: dict[str, Any] = {"action_mask": masks[0], "seat": seat}
+        if self.episodes.full_information:
+            info["state"] = self.episodes.full()[0]
+        return row_of(observations, 0), info
+
+    def state(self) -> Bytes:
+        """The full-information tensor from the side of `info["seat"]`: `[F] uint8`.
+
+        Hidden cards included: for critics and for study, never for an agent.
+        """
+        self.episodes.check_begun()
+        full: Bytes = self.episodes.full()[0]
+        return full
 
     def action_masks(self) -> Mask:
         """The legal actions: `[A] int8`, 1 = legal; the name that sb3-contrib looks for."""

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from tricktable_env.cards import Mask, Seat
-from tricktable_env.envs.episodes import Episodes, OnIllegal, Options, Turn
+from tricktable_env.envs.episodes import Episodes, OnIllegal, Turn
 from tricktable_env.envs.gym import named_game, show
 from tricktable_env.envs.seating import Opponent
 from tricktable_env.envs.spaces import (
@@ -25,7 +25,8 @@ from tricktable_env.envs.spaces import (
     observation_space,
     row_of,
 )
-from tricktable_env.game import Game, Player, Rows
+from tricktable_env.envs.starts import Options
+from tricktable_env.game import Bytes, Game, Player, Rows
 
 
 class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
@@ -59,16 +60,19 @@ class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
         observation: ObservationForm = "flat",
         render_mode: str | None = None,
         on_illegal: OnIllegal = "terminate",
+        full_information: bool = False,
         **rules: Any,
     ) -> None:
         check_render_mode(render_mode)
         self.game = named_game(game, rules)
-        self.episodes = Episodes(self.game, num_envs, opponent, seat, observation, on_illegal)
-        self.num_envs, self.render_mode = num_envs, render_mode
+        self.episodes = Episodes(
+            self.game, num_envs, opponent, seat, observation, on_illegal, full_information
+        )
+        self.num_envs, self.render_mode = self.episodes.num_rows, render_mode
         self.single_observation_space = observation_space(self.game, observation)
         self.single_action_space = action_space(self.game)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
 
     def reset(
         self,
@@ -84,11 +88,12 @@ class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
                 options for every row picks the rows that begin anew.
 
         Raises:
-            ValueError: a seed, position or deck at fault; nothing has changed.
+            ValueError: a seed, option, position or deck at fault; nothing has changed.
         """
         rows = self.episodes.rows
         if isinstance(options, Mapping) and "reset_mask" in options:
             rows = np.flatnonzero(_reset_mask(options["reset_mask"], self.num_envs))
+            options = {key: value for key, value in options.items() if key != "reset_mask"}
         seeds, starts = spread_seeds(seed, self.num_envs), spread_options(options, self.num_envs)
         self.episodes.reset([seeds[r] for r in rows], [starts[r] for r in rows], rows)
         super().reset(seed=as_action(seed))
@@ -130,9 +135,9 @@ class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
         """Observes all rows; infos say which of them they are about."""
         observation, masks = self.episodes.observe()
         infos = {"action_mask": masks, "seat": self.episodes.viewers.copy()}
-        present = np.zeros((2, self.num_envs), np.bool_)
-        present[:, rows] = True
-        return observation, infos | {"_action_mask": present[0], "_seat": present[1]}
+        if self.episodes.full_information:
+            infos["state"] = self.episodes.full()
+        return observation, infos | {f"_{key}": _marked(self.num_envs, rows) for key in infos}
 
     def _final(self, rows: Rows, turn: Turn) -> dict[str, Any]:
         """The last observations and infos of rows that ended, in Gymnasium's form."""
@@ -145,6 +150,8 @@ class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
             "action_mask": (rows, masks),
             "seat": (rows, episodes.viewers[rows]),
         }
+        if episodes.full_information:
+            columns["state"] = rows, episodes.full(rows)
         if episodes.opponents is None:
             columns["rewards"] = rows, turn.paid[rows]
         columns |= episodes.closings(rows, turn)
@@ -164,6 +171,17 @@ class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
         """The legal actions of each row: `[N, A] int8`, 1 = legal."""
         self.episodes.check_begun()
         return self.episodes.masks()
+
+    def state(self) -> Bytes:
+        """The full-information tensor of each row, from the side of `infos["seat"]`.
+
+        Hidden cards included: for critics and for study, never for an agent.
+
+        Returns:
+            `[N, F] uint8`.
+        """
+        self.episodes.check_begun()
+        return self.episodes.full()
 
     def position(self, seat: Seat | None = None) -> tuple[str, ...]:
         """Writes the position of each row, whole or as a seat of its round sees it."""

@@ -30,6 +30,7 @@ def make_vec_env(
     seed: int | None = None,
     render_mode: str | None = None,
     on_illegal: OnIllegal = "terminate",
+    full_information: bool = False,
     **rules: Any,
 ) -> TrickTableVecEnv:
     """Makes the vector environment of an id.
@@ -42,6 +43,7 @@ def make_vec_env(
         seed: row i begins with the seed `seed + i`; None is fresh entropy.
         render_mode: `ansi` or `human`.
         on_illegal: `terminate` or `raise`.
+        full_information: whether all infos have `state`, as in `gymnasium.make`.
         **rules: options of the game.
 
     Raises:
@@ -51,6 +53,7 @@ def make_vec_env(
     if spec.vector_entry_point != f"{TrickTableVectorEnv.__module__}:TrickTableVectorEnv":
         raise ValueError(f"{id!r} is no environment of tricktable_env")
     options: dict[str, Any] = {"opponent": opponent, "seat": seat, "on_illegal": on_illegal}
+    options["full_information"] = full_information
     batch = TrickTableVectorEnv(n_envs, render_mode=render_mode, **options, **spec.kwargs, **rules)
     env = TrickTableVecEnv(batch)
     if seed is not None:
@@ -63,7 +66,8 @@ class TrickTableVecEnv(VecEnv):
 
     A row whose episode ends begins the next in the same step; the info of that row then has
     `terminal_observation`, as the learner sees it, and what the last info of the single
-    environment has. With `opponent="self"` the infos of other rows are empty, which saves time;
+    environment has. With `opponent="self"` the infos of other rows are empty, which saves time
+    (but for `state`, where that was asked for); `env_method("state")` gives it in any case, and
     `seats` and `paid` say who is to act and what all players were paid.
 
     Args:
@@ -92,7 +96,7 @@ class TrickTableVecEnv(VecEnv):
         """Begins an episode in every row, with the seeds and options set for it.
 
         Raises:
-            ValueError: a seed, position or deck at fault; nothing has changed.
+            ValueError: a seed, option, position or deck at fault; nothing has changed.
         """
         self.episodes.reset(self._seeds, self._options)
         self._reset_seeds()
@@ -129,6 +133,8 @@ class TrickTableVecEnv(VecEnv):
                         "action_mask": final_masks[i],
                         "seat": int(episodes.viewers[row]),
                     }
+                    if episodes.full_information:
+                        last[row]["state"] = episodes.full(rows[i : i + 1])[0]
                 for key, (at, values) in episodes.closings(rows, turn).items():
                     for row, value in zip(at.tolist(), values, strict=True):
                         last[row][key] = plain(value)
@@ -146,21 +152,31 @@ class TrickTableVecEnv(VecEnv):
         return observations, masks
 
     def _infos(self, masks: Mask) -> list[dict[str, Any]]:
-        if self.episodes.opponents is None:
-            return [{} for _ in range(self.num_envs)]
-        seats = self.episodes.viewers.tolist()
-        return [{"action_mask": m, "seat": s} for m, s in zip(masks, seats, strict=True)]
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        if self.episodes.opponents is not None:
+            seats = self.episodes.viewers.tolist()
+            infos = [{"action_mask": m, "seat": s} for m, s in zip(masks, seats, strict=True)]
+        if self.episodes.full_information:
+            for info, state in zip(infos, self.episodes.full(), strict=True):
+                info["state"] = state
+        return infos
 
     # -- rows by name ------------------------------------------------------------------------
     def env_method(
         self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
     ) -> list[Any]:
-        """Calls a method of rows: `action_masks`, `position`, `information_state`, `render`."""
+        """Calls a method of rows, `action_masks` and `state` in one pass over the batch.
+
+        The others are `position`, `information_state` and `render`.
+        """
         rows = self._picked(indices)
         if method_name == "action_masks" and not args and not kwargs:
             self.episodes.check_begun()
             masks = self.episodes.masks()
             return [masks[row.row] for row in rows]
+        if method_name == "state" and not args and not kwargs:
+            self.episodes.check_begun()
+            return list(self.episodes.full(np.array([row.row for row in rows], np.int64)))
         return [getattr(row, method_name)(*args, **kwargs) for row in rows]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
@@ -205,6 +221,11 @@ class _Row:
         self._episodes.check_begun()
         mask: Mask = self._episodes.masks()[self.row]
         return mask
+
+    def state(self) -> Bytes:
+        self._episodes.check_begun()
+        full: Bytes = self._episodes.full(np.array([self.row]))[0]
+        return full
 
     def position(self, seat: Seat | None = None) -> str:
         self._episodes.check_begun()

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from tricktable_env.cards import SUITS, Seat, Words, card_text, hand_text
-from tricktable_env.tableau.infostate import view
-from tricktable_env.tableau.notation import TRUMPS, UNKNOWN, Hand, Pile, Position, position_of
+from tricktable_env.tableau.infostate import view_of
+from tricktable_env.tableau.notation import (
+    TRUMPS,
+    UNKNOWN,
+    Hand,
+    Pile,
+    Position,
+    position_of,
+)
 from tricktable_env.tableau.rules import player_of, rounds_to_win, rounds_won, wins
 from tricktable_env.tableau.state import (
     CALL,
@@ -31,10 +38,7 @@ def picture(state: Words, seat: Seat | None = None) -> str:
         state: `[WORDS] uint64`, a full state.
         seat: 0 the caller, 1 the dealer, whose cards stand below; None shows all cards.
     """
-    shown = state
-    if seat is not None:
-        shown = state.copy()
-        view(state, seat, shown)
+    shown = state if seat is None else view_of(state, seat)
     position = position_of(shown)
     below = CALLER if seat is None else seat
     lines = [_headline(state, position), *_match(state)]

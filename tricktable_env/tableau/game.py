@@ -111,6 +111,7 @@ class Tableau:
     # -- what is seen ------------------------------------------------------------------------
     def views(self, states: Words, rows: Rows, players: npt.NDArray[np.int64]) -> Words:
         out = np.empty((len(rows), WORDS), np.uint64)
+        _check_players(players)
         batch.view_rows(states, rows, players, out)
         return out
 
@@ -128,6 +129,7 @@ class Tableau:
         self, states: Words, rows: Rows, players: npt.NDArray[np.int64]
     ) -> tuple[Bytes, Mask]:
         out, masks = self._blank(len(rows), self.observation_size)
+        _check_players(players)
         batch.observe_rows(states, rows, players, out, masks)
         return out, masks
 
@@ -138,6 +140,7 @@ class Tableau:
 
     def observe_full(self, states: Words, rows: Rows, players: npt.NDArray[np.int64]) -> Bytes:
         out, masks = self._blank(len(rows), self.full_size)
+        _check_players(players)
         batch.full_rows(states, rows, players, out, masks)
         return out
 
@@ -188,6 +191,11 @@ def _begin(state: Words) -> None:
     """A new episode: no round won yet, nothing ended."""
     state[MATCH] = 0
     state[RESULT] = 0
+
+
+def _check_players(players: npt.NDArray[np.int64]) -> None:
+    if not batch.are_players(players):
+        raise ValueError(f"players are 0 and 1, not {players.tolist()}")
 
 
 def _whole_numbers(actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

@@ -7,10 +7,13 @@ is equally likely, whatever the seats' ways of play: the sample is of the deals,
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 
 from tricktable_env.bits import ONE, ZERO, bit, draw, first, has, int64, popcount, shuffle, size
 from tricktable_env.cards import SUIT_CARDS, SUIT_SIZE, Seat, Words
+from tricktable_env.game import PositionError
 from tricktable_env.jit import kernel
 from tricktable_env.tableau.rules import call_cards, first_leader, hand_size, num_piles, num_tricks
 from tricktable_env.tableau.state import (
@@ -212,6 +215,19 @@ def _sample_before_call(
         out[COVER + owner] = out[UP + owner]
     for rest in range(i, n):
         out[OUT] |= bit(cards[rest])
+
+
+def view_of(s: Words, seat: Seat) -> Words:
+    """Packs what a seat has seen, fresh; see `view`.
+
+    Raises:
+        PositionError: no seat; the view of anybody else would show what nobody may see.
+    """
+    if not isinstance(seat, Integral) or isinstance(seat, bool) or not 0 <= seat <= 1:
+        raise PositionError(f"no seat: {seat!r} (0 the caller, 1 the dealer)")
+    seen = np.empty_like(s)
+    view(s, int(seat), seen)
+    return seen
 
 
 def at_first_play(s: Words) -> Words:

@@ -29,7 +29,7 @@ from tricktable_env.cards import (
     read_hand,
 )
 from tricktable_env.game import PositionError
-from tricktable_env.tableau.infostate import at_first_play, view
+from tricktable_env.tableau.infostate import at_first_play, view_of
 from tricktable_env.tableau.rules import Rules, call_cards, hand_size, num_piles
 from tricktable_env.tableau.state import (
     BARE,
@@ -465,8 +465,7 @@ def information_state(s: Words, seat: Seat) -> str:
 
 
 def _seen_text(s: Words, seat: Seat) -> str:
-    seen = s.copy()
-    view(s, seat, seen)
+    seen = view_of(s, seat)
     if s[VIEWER]:  # a view has no hand of the other seat to count
         seen[UNSEEN] = s[UNSEEN] if int(s[TRUMP]) != NOT_CALLED else hand_size(s)
     return position_of(seen).text()

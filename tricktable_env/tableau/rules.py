@@ -7,6 +7,7 @@ face up on the table. Every kernel works on one packed state (see `state`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -104,11 +105,11 @@ class Rules:
         _check_choice("first_lead", self.first_lead, Lead)
         _check_choice("reward", self.reward, Reward)
         _check_choice("match_reward", self.match_reward, MatchReward)
-        _check_number("suits", self.suits, 1, 4)
-        _check_number("ranks", self.ranks, 1, SUIT_SIZE)
-        _check_number("hand", self.hand, 0, NUM_CARDS // 2)
-        _check_number("piles", self.piles, 0, NUM_CARDS // 4)
-        _check_number("rounds_to_win", self.rounds_to_win, 1, MAX_ROUNDS_TO_WIN)
+        _check_number(self, "suits", 1, 4)
+        _check_number(self, "ranks", 1, SUIT_SIZE)
+        _check_number(self, "hand", 0, NUM_CARDS // 2)
+        _check_number(self, "piles", 0, NUM_CARDS // 4)
+        _check_number(self, "rounds_to_win", 1, MAX_ROUNDS_TO_WIN)
         dealt, deck = 2 * self.tricks, self.suits * self.ranks
         if not 0 < dealt <= deck:
             raise RulesError(
@@ -118,7 +119,7 @@ class Rules:
             )
         if self.call_cards is None:
             object.__setattr__(self, "call_cards", self.batches[0])
-        _check_number("call_cards", self.call_cards, 0, self.hand)
+        _check_number(self, "call_cards", 0, self.hand)
         if self.trump in SUITS and SUITS.index(self.trump) >= self.suits:
             raise RulesError(
                 f"trump={self.trump!r} is no suit of the deck (suits={self.suits} are "
@@ -148,9 +149,12 @@ def _check_choice(name: str, value: object, choices: object) -> None:
         raise RulesError(f"{name}={value!r} is not one of {', '.join(get_args(choices))}")
 
 
-def _check_number(name: str, value: object, low: int, high: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+def _check_number(rules: Rules, name: str, low: int, high: int) -> None:
+    """Refuses what is no whole number in a range; an integer of numpy becomes Python's own."""
+    value = getattr(rules, name)
+    if not isinstance(value, Integral) or isinstance(value, bool) or not low <= int(value) <= high:
         raise RulesError(f"{name}={value!r} is not a whole number from {low} to {high}")
+    object.__setattr__(rules, name, int(value))
 
 
 def pack_options(rules: Rules) -> int:
