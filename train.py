@@ -30,6 +30,7 @@ from tricktable_env.game import Game, RulesError
 from tricktable_env.opponents import AgentSpecError
 from tricktable_lab.cli import DONE, FAILED, MISUSED, UsageError, game_from, one_line
 from tricktable_lab.match import MatchResult, play_match
+from tricktable_lab.replay import rules_of
 
 MISTAKES = (
     SettingsError,
@@ -113,7 +114,7 @@ def main(arguments: Sequence[str]) -> int:
         }
     )
     console.print(results_table(results))
-    console.print(f"The agent is policy:{folder.path}, as in: tricktable play policy:{folder.path}")
+    console.print(f"The agent is policy:{folder.path}, as in: tricktable match policy:{folder.path} greedy")
     return DONE
 
 
@@ -151,12 +152,6 @@ def summary(result: MatchResult) -> dict[str, Any]:
         "deals": result.deals,
         "mean_margin": result.mean_margin_a,
     }
-
-
-def rules_of(game: Game) -> dict[str, Any]:
-    """The options of the rules that are not the default."""
-    plain = type(game.rules)()
-    return {key: value for key, value in vars(game.rules).items() if value != getattr(plain, key)}
 
 
 def default_folder(settings: Settings) -> str:

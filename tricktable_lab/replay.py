@@ -126,8 +126,6 @@ def _game_of(record: Mapping[str, Any]) -> Game:
         return make_game(name, **{k: v for k, v in rules.items() if k not in _OF_MATCHES})
     except RulesError as error:
         raise RecordError(str(error)) from error
-    except TypeError as error:  # a key that Python itself trips over
-        raise RecordError(f"'rules' {_short(rules)} has a key that is no option") from error
 
 
 def _play(game: Game, state: Words, text: object, ply: int) -> tuple[int, bool]:
