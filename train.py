@@ -26,7 +26,7 @@ from agents.training.progress import LearningCurve
 from agents.training.report import RunFolder, RunFolderError, results_table
 from agents.training.selfplay import SelfPlayPPO
 from agents.training.settings import PRESETS, Settings, SettingsError
-from tricktable_env.game import Game, RulesError
+from tricktable_env.game import RulesError
 from tricktable_env.opponents import AgentSpecError
 from tricktable_lab.cli import DONE, FAILED, MISUSED, UsageError, game_from, one_line
 from tricktable_lab.match import MatchResult, play_match
@@ -114,7 +114,9 @@ def main(arguments: Sequence[str]) -> int:
         }
     )
     console.print(results_table(results))
-    console.print(f"The agent is policy:{folder.path}, as in: tricktable match policy:{folder.path} greedy")
+    console.print(
+        f"The agent is policy:{folder.path}, as in: tricktable match policy:{folder.path} greedy"
+    )
     return DONE
 
 
