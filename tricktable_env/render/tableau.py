@@ -10,8 +10,8 @@ from tricktable_env.tableau.notation import (
     Hand,
     Pile,
     Position,
-    position_of,
 )
+from tricktable_env.tableau.positions import position_of
 from tricktable_env.tableau.rules import player_of, rounds_to_win, rounds_won, wins
 from tricktable_env.tableau.state import (
     CALL,

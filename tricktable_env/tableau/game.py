@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tricktable_env.cards import Mask, Seat, Words
 from tricktable_env.game import Action, Bytes, Player, Rows, Slice
-from tricktable_env.tableau import batch, notation, observation
+from tricktable_env.tableau import batch, notation, observation, positions
 from tricktable_env.tableau.rules import DRAW, Rules, deal_order, pack_options, player_of
 from tricktable_env.tableau.state import (
     CALLER,
@@ -85,12 +85,12 @@ class Tableau:
         batch.deal_rows(states, rows)
 
     def deal_deck(self, state: Words, deck: Sequence[int]) -> None:
-        notation.check_deck(deck, self.rules)
+        positions.check_deck(deck, self.rules)
         _begin(state)
         deal_order(state, np.array(deck, np.int64), len(deck))
 
     def place(self, state: Words, position: str) -> None:
-        notation.place(state, position, self.rules)
+        positions.place(state, position, self.rules)
         _begin(state)
 
     def players(self, states: Words, rows: Rows) -> npt.NDArray[np.int64]:
@@ -169,10 +169,10 @@ class Tableau:
         return np.stack([first, 0 - first], 1)
 
     def position(self, state: Words, seat: Seat | None = None) -> str:
-        return notation.position_text(state, seat)
+        return positions.position_text(state, seat)
 
     def information_state(self, state: Words, seat: Seat) -> str:
-        return notation.information_state(state, seat)
+        return positions.information_state(state, seat)
 
     def action_text(self, action: Action) -> str:
         return notation.action_text(action)
