@@ -7,11 +7,11 @@ environment can name an opponent without importing upwards, and other packages c
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import operator
 import re
-import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -191,12 +191,13 @@ def agent_class(name: str) -> Callable[..., Agent]:
     if name not in entries:
         raise AgentSpecError(f"no agent {name!r}; there are {', '.join(sorted(entries))}")
     module, _, attribute = entries[name].partition(":")
+    _check_package(name, module)
     try:
         found: Any = importlib.import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        raise AgentSpecError(_import_fault(name, module, error)) from error
+        raise AgentSpecError(f"agent {name!r} ({module}) can't be imported: {error}") from error
     return typing.cast("Callable[..., Agent]", found)
 
 
@@ -248,16 +249,22 @@ def _entries() -> Mapping[str, str]:
     return AGENTS | {entry.name: entry.value for entry in entry_points(group=GROUP)}
 
 
-def _import_fault(name: str, module: str, error: Exception) -> str:
-    root = module.partition(".")[0]
-    imported = sys.modules.get(root)
-    if root == "agents" and imported is not None and not hasattr(imported, "TRICKTABLE"):
-        places = getattr(imported, "__file__", None) or list(getattr(imported, "__path__", []))
-        return (
-            f"agent {name!r} is in tricktable's package `agents`, but another package of that "
-            f"name was imported from {places}"
-        )
-    return f"agent {name!r} ({module}) can't be imported: {error}"
+def _check_package(name: str, module: str) -> None:
+    """Refuses another package called `agents`, from which an editable install could still import.
+
+    Raises:
+        AgentSpecError: it is in the way of ours.
+    """
+    if module.partition(".")[0] != "agents":
+        return
+    with contextlib.suppress(ImportError):
+        imported = importlib.import_module("agents")
+        if not hasattr(imported, "TRICKTABLE"):
+            places = getattr(imported, "__file__", None) or list(getattr(imported, "__path__", []))
+            raise AgentSpecError(
+                f"agent {name!r} is in tricktable's package `agents`, but another package of that "
+                f"name was imported from {places}"
+            )
 
 
 _BOOLS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
