@@ -255,10 +255,11 @@ def _check_package(name: str, module: str) -> None:
     Raises:
         AgentSpecError: it is in the way of ours.
     """
-    if module.partition(".")[0] != "agents":
+    root = module.partition(".")[0]
+    if root != "agents":
         return
     with contextlib.suppress(ImportError):
-        imported = importlib.import_module("agents")
+        imported = importlib.import_module(root)
         if not hasattr(imported, "TRICKTABLE"):
             places = getattr(imported, "__file__", None) or list(getattr(imported, "__path__", []))
             raise AgentSpecError(
