@@ -9,26 +9,38 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
+import shlex
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 import tyro
 from rich.console import Console
+from stable_baselines3.common.callbacks import CallbackList
 from stable_baselines3.common.logger import configure
 
 from agents.network import LayoutError
 from agents.policy import NetworkAgent, save_policy
+from agents.training.checkpoint import (
+    CHECKPOINT,
+    CheckpointError,
+    Checkpoints,
+    hire_team,
+    read_checkpoint,
+)
 from agents.training.progress import LearningCurve
 from agents.training.report import RunFolder, RunFolderError, results_table
 from agents.training.selfplay import SelfPlayPPO
 from agents.training.settings import PRESETS, Settings, SettingsError
-from tricktable_env.game import RulesError
+from agents.training.team import Team, TeamError
+from tricktable_env.game import Game, RulesError
 from tricktable_env.opponents import AgentSpecError
 from tricktable_lab.cli import DONE, FAILED, MISUSED, UsageError, game_from, one_line
+from tricktable_lab.interrupts import held_back
 from tricktable_lab.match import MatchResult, play_match
 from tricktable_lab.replay import rules_of
 
@@ -39,6 +51,7 @@ MISTAKES = (
     AgentSpecError,
     LayoutError,
     RunFolderError,
+    CheckpointError,
 )
 """What a wrong argument raises."""
 OPPONENTS = ("random", "greedy", "untrained")
@@ -48,76 +61,99 @@ OPPONENTS = ("random", "greedy", "untrained")
 def main(arguments: Sequence[str]) -> int:
     """Trains and measures; returns the exit code."""
     started = time.perf_counter()
+    torch.set_num_threads(1)  # processes share the cores, not threads
     try:
-        settings = read_settings(arguments)
+        settings, folder = open_run(arguments)
         game = game_from(settings.game, None, settings.rule)
-        learner = SelfPlayPPO(settings, game)
-        folder = RunFolder(Path(settings.out or default_folder(settings)))
+        learner = SelfPlayPPO(settings, game, Team(0, settings.processes))
+        untrained = NetworkAgent(game, learner.network)
+        last = folder.path / CHECKPOINT
+        points = read_checkpoint(last, learner) if settings.resume else []
+        folder.begin(settings, ["python", "train.py", *arguments])
     except MISTAKES as error:
         print("train.py:", " ".join(str(error).split()), file=sys.stderr)
         return MISUSED
-    folder.begin(settings, ["python", "train.py", *arguments])
-    torch.set_num_threads(1)  # the learner has threads of its own
     console = Console()
-    console.print(f"Learning {game.name} in {folder.path}; Ctrl-C stops early and keeps the agent.")
+    console.print(f"Learning {game.name} in {folder.path}; Ctrl-C stops, --resume goes on.")
 
-    # Before the first step: the agent to beat, and what the bar shows.
-    untrained = NetworkAgent(game, learner.network)
-    budget = settings.decisions
-
+    # What the bar shows.
     def measure() -> tuple[float, float, float]:
         agent, seed = NetworkAgent(game, learner.network), settings.eval_seed + 1
         result = play_match(game, agent, "greedy", settings.curve_deals, seed)
         return result.win_rate_a, *result.ci95
 
-    curve = LearningCurve(measure, budget, settings.curve_points, console)
+    curve = LearningCurve(measure, settings.decisions, settings.curve_points, console)
+    curve.points = points
     learner.set_logger(configure(str(folder.path / "tensorboard"), ["tensorboard"]))
 
-    # Train.
-    stopped = False
+    # Train, keep the agent, then measure it.
     try:
-        learner.learn(budget, callback=curve)
-    except KeyboardInterrupt:
-        stopped = True
-    curve.close()
-    learner.logger.close()
-
-    # Keep the agent first, then measure it.
-    trained_on = {
-        "rules": rules_of(game),
-        "seed": settings.seed,
-        "decisions": learner.num_timesteps,
-    }
-    weights = save_policy(learner.network, game, folder.path, trained_on)
-    if curve.points:
-        folder.write_curve(curve.points)
-    agent, results = NetworkAgent(game, learner.network), {}
-    if stopped:
-        console.print(f"Stopped after {learner.num_timesteps:,} decisions; the agent is {weights}")
-        return FAILED
-    try:
+        with held_back():
+            hire_team(learner, game, last if settings.resume else None)
+        learner.go_on(CallbackList([curve, Checkpoints(last, curve)]))
+        curve.close()
+        learner.team.dismiss()
+        keep(learner, game, folder, curve)
+        results = {}
         for name in OPPONENTS:
             opponent = untrained if name == "untrained" else name
             with console.status(f"{settings.eval_deals:,} deals against {name}"):
-                result = play_match(game, agent, opponent, settings.eval_deals, settings.eval_seed)
+                result = play_match(
+                    game,
+                    NetworkAgent(game, learner.network),
+                    opponent,
+                    settings.eval_deals,
+                    settings.eval_seed,
+                    settings.processes,
+                )
             results[name] = summary(result)
-    except KeyboardInterrupt:
-        console.print(f"Stopped in the last evaluation; the agent is {weights}")
+        folder.write_results(
+            {
+                "game": game.name,
+                "agent": f"policy:{folder.path}",
+                "seconds": round(time.perf_counter() - started, 1),
+                "decisions": learner.num_timesteps,
+                "opponents": results,
+            }
+        )
+    except (KeyboardInterrupt, TeamError, OSError) as error:
+        curve.close()
+        with contextlib.suppress(OSError):  # which may be why it stopped
+            keep(learner, game, folder, curve)
+        why = "Stopped" if isinstance(error, KeyboardInterrupt) else f"Stopped: {error}"
+        console.print(
+            f"{why} after {learner.num_timesteps:,} decisions; "
+            f"to go on: python train.py --resume {shlex.quote(str(folder.path))}",
+            soft_wrap=True,
+        )
         return FAILED
-    folder.write_results(
-        {
-            "game": game.name,
-            "agent": f"policy:{folder.path}",
-            "seconds": round(time.perf_counter() - started, 1),
-            "decisions": learner.num_timesteps,
-            "opponents": results,
-        }
-    )
+    finally:
+        learner.team.dismiss()
+        learner.logger.close()
     console.print(results_table(results))
     console.print(
-        f"The agent is policy:{folder.path}, as in: tricktable match policy:{folder.path} greedy"
+        f"The agent is policy:{folder.path}, as in: tricktable match policy:{folder.path} greedy",
+        soft_wrap=True,
     )
     return DONE
+
+
+def open_run(arguments: Sequence[str]) -> tuple[Settings, RunFolder]:
+    """Reads the command line and opens the folder: of a new run, or of one that goes on.
+
+    Raises:
+        SettingsError: a value that makes no sense.
+        UsageError: arguments that can't be read, or that go not together.
+        RunFolderError: a folder that can't take the run, or holds none to go on with.
+        SystemExit: help was asked for and is printed.
+    """
+    settings = read_settings(arguments)
+    if not settings.resume:
+        return settings, RunFolder(Path(settings.out or default_folder(settings)))
+    if settings != replace(Settings(), resume=settings.resume):
+        raise UsageError("--resume goes on with the settings of the run; leave out other options")
+    folder = RunFolder(Path(settings.resume), resumed=True)
+    return replace(folder.settings(), resume=settings.resume), folder
 
 
 def read_settings(arguments: Sequence[str]) -> Settings:
@@ -144,6 +180,18 @@ def read_settings(arguments: Sequence[str]) -> Settings:
         if not end.code:
             raise
         raise UsageError(one_line(said.getvalue())) from None
+
+
+def keep(learner: SelfPlayPPO, game: Game, folder: RunFolder, curve: LearningCurve) -> None:
+    """Writes the agent as it is now, and its learning curve."""
+    notes = {
+        "rules": rules_of(game),
+        "seed": learner.settings.seed,
+        "decisions": learner.num_timesteps,
+    }
+    save_policy(learner.network, game, folder.path, notes)
+    if curve.points:
+        folder.write_curve(curve.points)
 
 
 def summary(result: MatchResult) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from torch.nn import functional
 from agents import network as networks
 from agents.network import ILLEGAL_LOGIT, NUM_SUITS, Layout, LayoutError, SuitNetwork
 from agents.suit_layers import suit_layers
-from agents.training.parallel import share_rows
 from tricktable_env.cards import NUM_CARDS, SUIT_SIZE
 from tricktable_env.game import Game
 from tricktable_env.registry import make_game
@@ -208,26 +207,6 @@ def test_the_layers_and_their_gradients_follow_the_formula(depth: int, head_size
         results.append((by_suit, pooled, *torch.autograd.grad(loss, flat)))
     for plain, ours in zip(*results, strict=True):
         torch.testing.assert_close(ours, plain, rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("rows", [3, 130, 321])
-def test_sharing_rows_among_threads_changes_rounding_only(game: Game, rows: int) -> None:
-    torch.manual_seed(0)
-    network: nn.Module = enlivened(SuitNetwork(Layout.of(game), width=16, depth=2))
-    observations = observed(game, rows, 5)
-    results = []
-    for threads in (0, 1, 2, 3, 3):
-        network.zero_grad()
-        logits, values = (
-            share_rows(network, observations, threads) if threads else network(observations)
-        )
-        (logits[:, :5].sin().sum() + values.square().sum()).backward()
-        grads = [parameter.grad for parameter in network.parameters()]
-        results.append([logits.detach(), values.detach(), *grads])
-    for other in results[1:]:
-        for mine, theirs in zip(results[0], other, strict=True):
-            torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-5)
-    assert all(torch.equal(a, b) for a, b in zip(results[3], results[4], strict=True))
 
 
 # -- the type of the products ----------------------------------------------------------------

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from agents.network import HiddenCritic, SuitNetwork
-from agents.training.parallel import share_rows
+from agents.training.team import Team, apply_together
 
 
 class SuitPolicy(ActorCriticPolicy):
@@ -24,7 +24,7 @@ class SuitPolicy(ActorCriticPolicy):
         network: the policy; values are its own if it has a value head.
         critic: gives the values if the policy has none; it is told the hidden cards, so that
             observations must be full-information rows.
-        threads: how many threads share the work.
+        team: the processes that learn together.
         **options: whatever `ActorCriticPolicy` takes.
     """
 
@@ -35,10 +35,10 @@ class SuitPolicy(ActorCriticPolicy):
         lr_schedule: Schedule,
         network: SuitNetwork,
         critic: HiddenCritic | None = None,
-        threads: int = 1,
+        team: Team | None = None,
         **options: Any,
     ) -> None:
-        self._parts, self.threads = (network, critic), threads
+        self._parts, self.team = (network, critic), team or Team()
         super().__init__(observation_space, action_space, lr_schedule, **options)
 
     def _build(self, lr_schedule: Schedule) -> None:
@@ -81,7 +81,7 @@ class SuitPolicy(ActorCriticPolicy):
         return torch.multinomial(functional.softmax(logits, 1), 1).squeeze(1)
 
     def _evaluate(self, obs: Tensor) -> tuple[Tensor, Tensor]:
-        logits, values = share_rows(self.learner, obs, self.threads)
+        logits, values = apply_together(self.learner, obs, self.team)
         return logits, values
 
 

@@ -12,6 +12,7 @@ from gymnasium import spaces
 from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.type_aliases import RolloutBufferSamples
 
+from agents.training.team import Team
 from tricktable_env.jit import kernel
 
 Indices: TypeAlias = npt.NDArray[np.int64]
@@ -57,7 +58,10 @@ class DecisionBuffer(RolloutBuffer):
         n_envs: number of tables.
         row_size: entries of an observation as stored.
         num_players: players of the game, P.
-        seed: of the order in which samples are drawn.
+        team: the processes that learn together, each from a buffer of its own.
+
+    Attributes:
+        rng: decides the order in which samples are drawn.
     """
 
     def __init__(
@@ -71,10 +75,10 @@ class DecisionBuffer(RolloutBuffer):
         n_envs: int = 1,
         row_size: int = 1,
         num_players: int = 2,
-        seed: int = 0,
+        team: Team | None = None,
     ) -> None:
         self.row_size, self.num_players = row_size, num_players
-        self.rng = np.random.default_rng(seed)
+        self.team, self.rng = team or Team(), np.random.default_rng(0)
         self.rows = Rows.room(buffer_size, row_size)
         super().__init__(
             buffer_size, observation_space, action_space, device, gae_lambda, gamma, n_envs
@@ -148,9 +152,14 @@ class DecisionBuffer(RolloutBuffer):
         self.returns = self.advantages + self.values
 
     def get(self, batch_size: int | None = None) -> Generator[RolloutBufferSamples, None, None]:
-        """Yields all decisions in random order, in parts of nearly `batch_size`, all alike."""
+        """Yields all decisions in random order, in parts that are all alike.
+
+        The parts of all processes of the team together have nearly `batch_size` decisions, and
+        every process has the same number of parts.
+        """
         order = self.rng.permutation(self.pos)
-        parts = max(1, round(self.pos / batch_size)) if batch_size else 1
+        total = int(self.team.add_up(torch.tensor([self.pos])))
+        parts = max(1, round(total / batch_size)) if batch_size else 1
         for chosen in np.array_split(order, parts):
             arrays = (*self.rows, self.advantages, self.returns)
             picked = (self.to_torch(array[chosen], copy=False) for array in arrays)

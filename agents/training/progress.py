@@ -53,6 +53,7 @@ class LearningCurve(BaseCallback):
         self.measure, self.budget, self.count = measure, budget, points
         self.console = console
         self.points: list[Point] = []
+        """What was measured so far; a run that goes on puts its earlier points here."""
         self._start = 0.0
         self._task = TaskID(0)
         self._progress = Progress(
@@ -66,7 +67,8 @@ class LearningCurve(BaseCallback):
         )
 
     def _on_training_start(self) -> None:
-        self._start = time.perf_counter()
+        before = self.points[-1].seconds if self.points else 0.0
+        self._start = time.perf_counter() - before
         self._task = self._progress.add_task("decisions", total=self.budget, rate="")
         self._progress.start()
 

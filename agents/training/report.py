@@ -7,7 +7,9 @@ import io
 import json
 import platform
 import shlex
+import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,9 @@ PACKAGES = (
     "safetensors",
 )
 
+ROOM = 50_000_000
+"""Bytes that must be free before a run begins; checkpoints, logs and pictures stay below."""
+
 
 class RunFolderError(ValueError):
     """A folder that can't take a run."""
@@ -41,26 +46,59 @@ class RunFolder:
 
     Args:
         path: made if need be, with its parents.
+        resumed: whether the run that it holds goes on, not another begins.
 
     Raises:
-        RunFolderError: it is no folder, can't be written, or holds a run already.
+        RunFolderError: it is no folder, can't be written, has no room, or holds a run already; or,
+            for a run that goes on, one that is finished.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, resumed: bool = False) -> None:
         self.path = path
+        if resumed and (path / "results.json").exists():
+            raise RunFolderError(f"the run in {path} is finished (results.json)")
         for name in ("results.json", "settings.json", f"{FILE_NAME}.safetensors"):
-            if (path / name).exists():
-                raise RunFolderError(f"{path} holds a run already ({name}); choose another folder")
+            if not resumed and (path / name).exists():
+                raise RunFolderError(
+                    f"{path} holds a run already ({name}); choose another folder, "
+                    f"or go on with --resume {path}"
+                )
         try:
             path.mkdir(parents=True, exist_ok=True)
             write_whole({path / "versions.json": _json(versions())})
+            free = shutil.disk_usage(path).free
         except OSError as error:
             raise RunFolderError(f"can't write to {path}: {error.strerror}") from None
+        if free < ROOM:
+            raise RunFolderError(
+                f"{path} has {free / 1e6:.0f} MB free; a run needs {ROOM / 1e6:.0f}"
+            )
+
+    def settings(self) -> Settings:
+        """Reads the settings of the run that the folder holds.
+
+        Raises:
+            RunFolderError: there are none, or none that this version knows.
+        """
+        file = self.path / "settings.json"
+        try:
+            return Settings(**_settled(json.loads(file.read_bytes())))
+        except (OSError, ValueError, TypeError) as error:
+            raise RunFolderError(f"no run to go on with: {file}: {error}") from None
 
     def begin(self, settings: Settings, command: Sequence[str]) -> None:
-        """Writes the settings and the command, so that the run can be repeated."""
-        self._write("settings.json", _json(dataclasses.asdict(settings)))
-        self._write("command.txt", f"{shlex.join(command)}\n".encode())
+        """Writes the settings, and the command below those before it, to repeat the run.
+
+        Raises:
+            RunFolderError: they can't be written.
+        """
+        said = self.path / "command.txt"
+        try:
+            before = said.read_bytes() if settings.resume else b""
+            self._write("settings.json", _json(dataclasses.asdict(replace(settings, resume=""))))
+            self._write("command.txt", before + f"{shlex.join(command)}\n".encode())
+        except OSError as error:
+            raise RunFolderError(f"can't write to {self.path}: {error.strerror}") from None
 
     def write_curve(self, points: Sequence[Point]) -> None:
         """Writes the learning curve, as numbers and as a picture."""
@@ -102,6 +140,11 @@ def results_table(opponents: dict[str, dict[str, Any]]) -> Table:
             f"{result['deals']:,}",
         )
     return table
+
+
+def _settled(settings: dict[str, Any]) -> dict[str, Any]:
+    """JSON knows no tuples."""
+    return {key: tuple(of) if isinstance(of, list) else of for key, of in settings.items()}
 
 
 def _json(content: Any) -> bytes:

@@ -23,10 +23,11 @@ from agents.network import HiddenCritic, Layout, SuitNetwork, matmul_dtype
 from agents.training.actor_critic import SuitPolicy
 from agents.training.buffer import DecisionBuffer
 from agents.training.settings import Settings, training_rules
+from agents.training.team import Team
 from tricktable_env.envs.vector import TrickTableVectorEnv
 from tricktable_env.game import NOBODY, RUNNING, Game, Rows
 from tricktable_env.interop.sb3 import TrickTableVecEnv
-from tricktable_env.opponents import decide, decision_streams, make_agent
+from tricktable_env.opponents import Streams, decide, decision_streams, make_agent
 from tricktable_env.registry import make_game
 
 
@@ -37,19 +38,21 @@ class SelfPlayPPO(PPO):
         settings: all of training's settings.
         game: the game to learn, round by round; training is paid by margins, whatever the game
             pays.
+        team: the processes that learn together; the tables are shared out to them.
 
     Raises:
         LayoutError: the network can't read the game's observation.
         AgentSpecError: a guest that can't be made.
     """
 
-    def __init__(self, settings: Settings, game: Game) -> None:
-        self.settings = settings
+    def __init__(self, settings: Settings, game: Game, team: Team | None = None) -> None:
+        self.settings, self.team = settings, team or Team()
         self.game = make_game(game.name, **training_rules(game))
         self.guest = make_agent(settings.guest, self.game)
         layout = Layout.of(self.game)
         self.sees_hidden = settings.critic == "hidden"
-        batch = TrickTableVectorEnv(settings.tables, self.game, "self", on_illegal="raise")
+        self.tables = np.arange(settings.tables)[self.team.rank :: self.team.size]
+        batch = TrickTableVectorEnv(len(self.tables), self.game, "self", on_illegal="raise")
         tables = TrickTableVecEnv(batch)
         super().__init__(
             SuitPolicy,
@@ -68,9 +71,9 @@ class SelfPlayPPO(PPO):
             rollout_buffer_kwargs={
                 "row_size": layout.full_size if self.sees_hidden else layout.size,
                 "num_players": self.game.num_players,
-                "seed": settings.seed,
+                "team": self.team,
             },
-            policy_kwargs={"threads": settings.threads, **networks(settings, layout)},
+            policy_kwargs={"team": self.team, **networks(settings, layout)},
             seed=settings.seed,
             device="cpu",
         )
@@ -96,9 +99,9 @@ class SelfPlayPPO(PPO):
         self.policy.set_training_mode(False)
         buffer.reset()
         callback.on_rollout_start()
-        rows = np.arange(len(states))
-        game.deal(states, rows)
-        guests, ahead = self._seat_guests(rows), game.margins(states)
+        rows, start = np.arange(len(states)), self.num_timesteps
+        self._deal(states, buffer)
+        guests, ahead = self._seat_guests(), game.margins(states)
         while len(rows):
             players = game.players(states, rows)
             actions, decisions = self._act(rows, players, guests[rows] == players, buffer)
@@ -107,17 +110,25 @@ class SelfPlayPPO(PPO):
             paid = ((now - ahead[rows]) * self.settings.reward_scale).astype(np.float32)
             buffer.note_step(rows, decisions, players, paid)
             ahead[rows] = now
-            self.num_timesteps += len(rows)
+            self.num_timesteps += len(rows) * self.team.size  # nearly; exact below
             callback.update_locals(locals())
             if not callback.on_step():
                 return False
             rows = rows[status == RUNNING]
         buffer.finish()
+        steps = sum(len(tables) for tables, _, _ in buffer.steps)
+        self.num_timesteps = start + int(self.team.add_up(torch.tensor([steps])))
         for player, mean in enumerate(buffer.paid / len(states)):
             self.logger.record(f"selfplay/reward_of_player_{player}", mean)
         callback.update_locals(locals())
         callback.on_rollout_end()
         return True
+
+    def go_on(self, callback: BaseCallback | None = None) -> None:
+        """Learns from where it is to the end of the budget."""
+        rest = self.settings.decisions - self.num_timesteps
+        if rest > 0:
+            self.learn(rest, callback, reset_num_timesteps=False)
 
     def train(self) -> None:
         """Updates the policy as PPO does, with the entropy weight of this moment."""
@@ -125,15 +136,33 @@ class SelfPlayPPO(PPO):
         self.ent_coef = weight(self._current_progress_remaining)
         super().train()
 
-    def _seat_guests(self, rows: Rows) -> npt.NDArray[np.int64]:
+    def _deal(self, states: Any, buffer: DecisionBuffer) -> None:
+        """Deals at all tables; how, and all other chance, follows from the seed and the moment.
+
+        So a run goes on from its weights as if it had never stopped.
+        """
+        keys = self._streams(self.tables, np.full(len(states), NOBODY)).keys
+        states[:] = self.game.new(keys)
+        self.game.deal(states, np.arange(len(states)))
+        torch.manual_seed(int(keys[0]))
+        buffer.rng = np.random.default_rng(keys[:1])
+
+    def _streams(self, tables: Rows, players: npt.NDArray[np.int64]) -> Streams:
+        """The random streams of this moment, one for each of some players at their tables."""
+        seeds = np.full(len(tables), self.settings.seed, np.uint64)
+        return decision_streams(seeds, tables, players, np.full(len(tables), self.num_timesteps))
+
+    def _seat_guests(self) -> npt.NDArray[np.int64]:
         """Who the guest is at each table, NOBODY where there is none: `[B] int64`.
 
         It comes late, to some tables, and sits in each seat equally often.
         """
         settings = self.settings
-        come = 1 - self._current_progress_remaining >= settings.guest_from
+        come = self.num_timesteps >= settings.guest_from * self._total_timesteps
         share = settings.guest_share if come else 0.0
-        return np.where(rows < share * len(rows), rows % self.game.num_players, NOBODY)
+        return np.where(
+            self.tables < share * settings.tables, self.tables % self.game.num_players, NOBODY
+        )
 
     def _act(
         self, rows: Rows, players: Any, is_guest: Any, buffer: DecisionBuffer
@@ -151,9 +180,7 @@ class SelfPlayPPO(PPO):
         if is_guest.any():
             at = rows[is_guest]
             views = game.views(states, at, players[is_guest])
-            seeds = np.full(len(at), self.settings.seed, np.uint64)
-            moment = np.full(len(at), self.num_timesteps)
-            streams = decision_streams(seeds, at, players[is_guest], moment)
+            streams = self._streams(self.tables[at], players[is_guest])
             actions[is_guest] = decide(self.guest, views, game.masks(views), streams)
         free = np.flatnonzero(~is_guest & (masks.sum(1) > 1))
         if len(free):

@@ -14,7 +14,7 @@ class SettingsError(ValueError):
 
 
 _LOWEST = {
-    **dict.fromkeys(("decisions", "tables", "threads", "width", "depth", "epochs"), 1),
+    **dict.fromkeys(("decisions", "tables", "processes", "width", "depth", "epochs"), 1),
     **dict.fromkeys(("critic_width", "critic_depth"), 1),
     **{"batch_size": 2, "curve_points": 0, "curve_deals": 1, "eval_deals": 1},
 }
@@ -35,19 +35,21 @@ class Settings:
     rule: tuple[str, ...] = ()
     """Options of the game's rules, each KEY=VALUE, as suits=3."""
     seed: int = 0
-    """Decides the deals, the choices and the first weights; same seed, machine and `threads`,
-    same agent."""
+    """Decides the deals, the choices and the first weights; same seed, machine and
+    `processes`, same agent."""
     out: str = ""
     """Folder of the run, which must not hold one yet; left out: runs/GAME-SEED-TIME."""
+    resume: str = ""
+    """Folder of a run to go on with, by its own settings: no other option goes with it."""
 
     decisions: int = 12_000_000
     """Budget: calls and plays of all seats together, forced ones included, rounded up to whole
     episodes of all tables."""
     tables: int = 1024
     """Tables that play in lockstep; an update follows when all have played an episode."""
-    threads: int = 2
-    """Threads that share the network's work; another number rounds differently, so the agent
-    differs too."""
+    processes: int = 2
+    """Processes that share the tables and the network's work; with another number other choices
+    are drawn, so the agent differs too."""
 
     width: int = 128
     """Width of the network's layers."""
@@ -101,6 +103,7 @@ class Settings:
     def __post_init__(self) -> None:
         for name, low in _LOWEST.items():
             self._check(name, getattr(self, name) >= low, f"at least {low}")
+        self._check("tables", self.tables >= self.processes, "at least --processes")
         for name in ("seed", "eval_seed"):  # numpy's and torch's generators take no more
             self._check(name, 0 <= getattr(self, name) < 2**32, "from 0 to 2**32 - 1")
         for name in ("learning_rate", "clip_range", "max_grad_norm", "reward_scale"):
