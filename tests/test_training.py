@@ -372,6 +372,7 @@ def test_a_run_leaves_all_that_repeats_it_and_the_agent(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert {file.name for file in folder.iterdir()} == {
         *("results.json", "settings.json", "versions.json", "command.txt", "tensorboard"),
+        "checkpoint.safetensors",
         *("learning-curve.json", "learning-curve.png", "policy.safetensors", "policy.json"),
     }
     assert (folder / "learning-curve.png").read_bytes().startswith(b"\x89PNG")
