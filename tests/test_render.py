@@ -30,11 +30,11 @@ def cards_in(text: str) -> set[int]:
 
 def cards_to_show(round_: OracleRound, seat: int | None) -> set[int]:
     """Returns the cards that a picture has to show: what can be seen, and the trick."""
-    plays = [event for event in round_.history if event["source"]]
+    plays = [event["action"] for event in round_.history if event["source"]]
+    last = plays[:-1] if round_.lead is not None else plays
+    trick = {*last[-2:]} if len(last) > 1 else set()
     if round_.lead is not None:
-        trick = {round_.lead}
-    else:
-        trick = {event["action"] for event in plays[-2:]} if len(plays) > 1 else set()
+        trick.add(round_.lead)
     if round_.phase == "call" and seat is not None:
         return set(round_.seen) if seat == CALLER else set()
     tops = {pile[0] for side in round_.piles for pile in side if pile}

@@ -174,7 +174,49 @@ class Agents:
         return DONE
 
 
-COMMANDS: dict[str, Callable[..., Command]] = {"match": Match, "replay": Replay, "agents": Agents}
+@dataclass(frozen=True)
+class Play:
+    """Lets you play against an agent; `quit`, the end of the input or Ctrl-C stop the game.
+
+    Example: tricktable play --opponent greedy --seat caller --record mine.jsonl
+    """
+
+    opponent: Annotated[str, tyro.conf.arg(metavar="SPEC")] = "random"
+    """Spec of the agent in all other seats; see `tricktable agents`."""
+    seat: str = "random"
+    """Your seat: caller or dealer, a number where seats have no names, or random."""
+    seed: int | None = None
+    """The same deal and the same opponent again; drawn and shown if left out."""
+    record: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Add a record of each round, which `tricktable replay` reads, to this file."""
+    game: str = "tableau"
+    """Which game."""
+    num_players: int | None = None
+    """Number of players, where the game leaves the choice."""
+    rule: Annotated[Words, tyro.conf.arg(metavar="KEY=VALUE")] = ()
+    """An option of the rules, as rounds_to_win=3 for a match."""
+    as_json: AsJson = False
+    """Print the records as JSON Lines, and everything else on stderr."""
+
+    def run(self) -> int:
+        """Plays; whatever was played is recorded, however it ends."""
+        with held_back():
+            from tricktable_lab.play import PlayError, play
+
+            game = game_from(self.game, self.num_players, self.rule)
+        try:
+            play(game, self.opponent, self.seat, self.seed, self.record, self.as_json)
+        except PlayError as error:
+            return _complain(error, FAILED)
+        return DONE
+
+
+COMMANDS: dict[str, Callable[..., Command]] = {
+    "match": Match,
+    "play": Play,
+    "replay": Replay,
+    "agents": Agents,
+}
 
 
 # -- the program -----------------------------------------------------------------------------

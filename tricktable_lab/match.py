@@ -141,7 +141,9 @@ def play_match(
     start = time.perf_counter()
     with held_back():
         table = _table_of(game, a, b, (_name(a), _name(b)), seed)
-        _compile(game, *(made for made, told in ((table.a, a), (table.b, b)) if told is not made))
+        compile_for(
+            game, *(made for made, told in ((table.a, a), (table.b, b)) if told is not made)
+        )
     done: dict[int, PerDeal] = {}
     played, won = 0, 0.0
     try:
@@ -278,7 +280,7 @@ def _table_of(
     return Table(game, made[0], made[1], names, seed)
 
 
-def _compile(game: Game, *agents: Agent) -> None:
+def compile_for(game: Game, *agents: Agent) -> None:
     """Runs whatever is compiled once: the game's verbs, and the first decision of some agents."""
     none = np.zeros(1, np.int64)
     states = game.new(np.zeros(1, np.uint64))

@@ -122,8 +122,7 @@ def _game_of(record: Mapping[str, Any]) -> Game:
         raise RecordError(f"'rules' is {_short(rules)}, not an object of options")
     name = _text_of(record, "game")
     try:
-        make_game(name, **rules)
-        return make_game(name, **{k: v for k, v in rules.items() if k not in _OF_MATCHES})
+        return one_round(make_game(name, **rules))
     except RulesError as error:
         raise RecordError(str(error)) from error
 
@@ -221,6 +220,12 @@ def record_of(game: Game, state: Words, **more: Any) -> dict[str, Any]:
     }
     over = game.players(state[None], np.zeros(1, np.int64))[0] == NOBODY
     return record | (_outcome(game, state, True) if over else {}) | more
+
+
+def one_round(game: Game) -> Game:
+    """Makes the game of a single round of a match; of any other game, its equal."""
+    options = {k: v for k, v in rules_of(game).items() if k not in _OF_MATCHES}
+    return make_game(game.name, **options)
 
 
 def rules_of(game: Game) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import cast
 
-from tricktable_env.cards import Seat, Words
+from tricktable_env.cards import CardSet, Seat, Words
 from tricktable_env.game import Game
 
 
@@ -22,3 +22,13 @@ def picture(game: Game, state: Words, seat: Seat | None = None) -> str:
     """
     module = importlib.import_module(f"{__name__}.{game.name}")
     return cast(str, module.picture(state, seat))
+
+
+def places(game: Game, state: Words, seat: Seat) -> dict[str, CardSet]:
+    """The cards that a seat may come to play next, by where they lie, as the seat sees it.
+
+    A game whose module of pictures has no `places` has none.
+    """
+    module = importlib.import_module(f"{__name__}.{game.name}")
+    found = getattr(module, "places", None)
+    return {} if found is None else cast("dict[str, CardSet]", found(state, seat))

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from tricktable_env.cards import SUITS, Seat, Words, card_text, hand_text
+from tricktable_env.cards import (
+    SUITS,
+    Card,
+    CardSet,
+    Seat,
+    Words,
+    card_set,
+    card_text,
+    hand_text,
+)
 from tricktable_env.tableau.infostate import view_of
 from tricktable_env.tableau.notation import (
     TRUMPS,
@@ -27,8 +36,6 @@ from tricktable_env.tableau.state import (
 _NAMES = ("caller", "dealer")
 _TRUMP_WORDS = {NO_TRUMP: "no trump", NOT_CALLED: "trump not called yet"}
 _INDENT = " " * 8
-_PILES_BESIDE_LEGEND = 11
-"""More piles leave no room for the legend in 79 columns."""
 
 
 def picture(state: Words, seat: Seat | None = None) -> str:
@@ -98,8 +105,7 @@ def _table(piles: tuple[Pile, ...]) -> list[str]:
         return [f"{_INDENT}{len(piles)} piles, not dealt yet"]
     tops = "".join(f"{card_text(pile.top):4}" for pile in piles)
     unders = "".join(f"{_under(pile):4}" for pile in piles)
-    legend = "   beneath (? face down)" if len(piles) <= _PILES_BESIDE_LEGEND else ""
-    return [f"{_INDENT}{tops}", f"{_INDENT}{unders}{legend}"]
+    return [f"{_INDENT}{tops}", f"{'beneath':8}{unders}"]
 
 
 def _under(pile: Pile) -> str:
@@ -109,15 +115,29 @@ def _under(pile: Pile) -> str:
 
 
 def _trick(state: Words, position: Position) -> list[str]:
-    """The card that was led, else the last trick."""
-    if position.lead is not None:
-        return [f"{_NAMES[1 - position.seat]} led {card_text(position.lead)}"]
+    """The card that was led, and the last trick."""
     plays = [(role, card) for role, card, _ in history(state) if card < CALL]
-    if len(plays) < 2:
-        return [f"{_NAMES[position.seat]} leads" if int(state[TRUMP]) != NOT_CALLED else "the call"]
+    if position.lead is None:
+        if len(plays) > 1:
+            return [_last_trick(plays, position.trump)]
+        leads = position.trump != NOT_CALLED
+        return [f"{_NAMES[position.seat]} leads" if leads else "the call"]
+    lines = [f"{_NAMES[1 - position.seat]} led {card_text(position.lead)}"]
+    before = plays[:-1]  # without the lead; a round may start in mid-trick, with no play at all
+    return [*lines, _last_trick(before, position.trump)] if len(before) > 1 else lines
+
+
+def _last_trick(plays: list[tuple[Seat, Card]], trump: int) -> str:
     (leader, led), (follower, card) = plays[-2:]
-    winner = follower if wins(card, led, int(state[TRUMP])) else leader
-    return [
+    winner = follower if wins(card, led, trump) else leader
+    return (
         f"last trick: {_NAMES[leader]} {card_text(led)}, {_NAMES[follower]} {card_text(card)}, "
         f"taken by the {_NAMES[winner]}"
-    ]
+    )
+
+
+def places(state: Words, seat: Seat) -> dict[str, CardSet]:
+    """The cards that a seat may come to play next, by where they lie, as the seat sees it."""
+    position = position_of(view_of(state, seat))
+    tops = card_set(pile.top for pile in position.tables[seat] if pile.top != UNKNOWN)
+    return {"hand": position.hands[seat].cards, "table": tops}
