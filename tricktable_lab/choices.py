@@ -54,13 +54,13 @@ class Choices:
     def text(self) -> str:
         """A line for each place, the suits apart."""
         lines: dict[str, list[str]] = {}
-        suit = ""
+        before = ("", "")
         for number, action in self.numbers.items():
             where, text = self._where[action], self._texts[action]
             line = lines.setdefault(where, [f"{where:6}"] if where else [])
-            apart = " " if line and _is_card(text) and suit not in ("", text[1]) else ""
-            line.append(f"{apart}{number:2} {text}")
-            suit = text[1]
+            new_suit = _is_card(text) and before[0] == where and before[1] != text[1]
+            line.append(f"{' ' * new_suit}{number:2} {text}")
+            before = where, text[1]
         return "\n".join("  ".join(line) for line in lines.values())
 
     def read(self, words: str) -> Action:

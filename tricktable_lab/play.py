@@ -49,6 +49,10 @@ class PlayError(ValueError):
     """An opponent chose what the rules do not allow."""
 
 
+class PlayOptionError(ValueError):
+    """A seat or a seed that there is not."""
+
+
 class _QuitError(Exception):
     """The person wants no more."""
 
@@ -71,7 +75,7 @@ def play(
         AgentSpecError: a spec that names no agent of this game.
         OSError: the file can't be written to.
         PlayError: the opponent chose what is not legal; the record is kept.
-        ValueError: no seat, or no seed.
+        PlayOptionError: no seat, or no seed.
     """
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
@@ -139,8 +143,11 @@ class Sitting:
     ) -> None:
         self.game, self.opponent, self.screen, self._keep = game, opponent, screen, keep
         entropy = np.random.SeedSequence().generate_state(1)[0] if seed is None else seed
-        self.seeds = np.array([seed_word(entropy)], np.uint64)
-        chosen = read_seat(int(seat) if re.fullmatch(r"[0-9]{1,3}", seat) else seat, game)
+        try:
+            self.seeds = np.array([seed_word(entropy)], np.uint64)
+            chosen = read_seat(int(seat) if re.fullmatch(r"[0-9]{1,3}", seat) else seat, game)
+        except ValueError as error:
+            raise PlayOptionError(str(error)) from error
         self.me: Player = int(draw_seats(chosen, game, self.seeds, _ROW)[0])
         with held_back():
             self.agent = make_agent(opponent, game)

@@ -8,7 +8,7 @@ import shutil
 import textwrap
 from typing import TextIO
 
-_PLAIN, _BOLD, _RED = "\x1b[0m", "\x1b[0;1m", "\x1b[31m"
+_PLAIN, _BOLD, _RED = "\x1b[0m", "\x1b[1m", "\x1b[31m"
 _RED_CARDS = re.compile(r"\b[2-9TJQKA][HD]\b|\b[HD] [2-9TJQKA]+\b")
 _INDENT, _BAR = " " * 8, " | "
 
@@ -56,8 +56,8 @@ class Screen:
     def _coloured(self, line: str, bold: bool) -> str:
         if not self.colour:
             return line
-        begin = _BOLD if bold else _PLAIN
-        return begin + _RED_CARDS.sub(lambda card: f"{_RED}{card[0]}{begin}", line) + _PLAIN
+        begin, end = (_BOLD, _PLAIN) if bold else ("", "")
+        return begin + _RED_CARDS.sub(lambda card: f"{_RED}{card[0]}{_PLAIN}{begin}", line) + end
 
 
 def broken(line: str, width: int) -> list[str]:
@@ -75,4 +75,8 @@ def broken(line: str, width: int) -> list[str]:
 
 
 def _wrapped(line: str, width: int) -> list[str]:
-    return [line] if len(line) <= width else textwrap.wrap(line, width, subsequent_indent=_INDENT)
+    if len(line) <= width:
+        return [line]
+    fill = textwrap.TextWrapper(width, subsequent_indent=_INDENT)
+    fill.break_long_words = fill.break_on_hyphens = False  # a path stays whole
+    return fill.wrap(line)
