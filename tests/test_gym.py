@@ -17,6 +17,7 @@ from env_play import (
     last_legal,
     legal_choice,
     make,
+    make_vec,
     play,
     same,
 )
@@ -24,11 +25,13 @@ from gymnasium.utils.env_checker import check_env
 from option_sets import OPTION_SETS, name_of
 
 import tricktable_env
+from tricktable_env import tableau_v0
 from tricktable_env.envs.episodes import OpponentError
 from tricktable_env.envs.gym import TrickTableEnv
 from tricktable_env.game import PositionError, RulesError
 from tricktable_env.opponents import make_agent
 from tricktable_env.registry import make_game
+from tricktable_env.tableau import Tableau
 
 RNG = np.random.default_rng(0)
 
@@ -136,10 +139,16 @@ def test_an_option_that_makes_no_sense_is_refused(options: dict[str, Any], messa
         make(**options)
 
 
-@pytest.mark.parametrize("option", ["self", "name", "game"])
+@pytest.mark.parametrize("option", ["self", "name", "game", "version"])
 def test_an_option_with_a_name_of_pythons_own_is_no_option_either(option: str) -> None:
-    with pytest.raises(RulesError, match=f"no option '{option}'; options of tableau are"):
-        make_game("tableau", **{option: 3})
+    rules: dict[str, Any] = {option: 3}
+    made = [lambda: make_game("tableau", **rules), lambda: Tableau(**rules)]
+    made += [lambda: tableau_v0.raw_env(**rules), lambda: tableau_v0.env(**rules)]
+    if option != "game":  # which is an option of make
+        made += [lambda: make(**rules), lambda: make_vec(2, **rules)]
+    for each in made:
+        with pytest.raises(RulesError, match=f"no option '{option}'; options of tableau are tie,"):
+            each()
 
 
 def test_integers_of_numpy_are_numbers_and_become_pythons() -> None:

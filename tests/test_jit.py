@@ -195,3 +195,17 @@ def test_processes_may_fill_an_empty_cache_at_once(
     assert {answer.legal for answer in answers} == {FOLLOWS}
     assert {name.rpartition(".")[2] for name in empty.files()} == {"nbc"}, "nothing half-written"
     assert not empty.ask().compiled
+
+
+def test_kernels_without_compilation_are_refused_in_one_line() -> None:
+    code = (
+        "import tricktable_env\n"
+        "try: tricktable_env.make_game('tableau')\n"
+        "except ValueError as error: print(error)\n"
+        "from tricktable_lab.cli import main\n"
+        "print(main(['match', 'greedy', 'random', '--deals', '1']))"
+    )
+    done = run_python(code, NUMBA_DISABLE_JIT="1")
+    said, code_returned = done.stdout.splitlines()
+    assert said.startswith("NUMBA_DISABLE_JIT is set")
+    assert (code_returned, done.stderr) == ("2", f"tricktable: {said}\n")

@@ -1,12 +1,14 @@
 """Agents by name, their random streams, and the one way in which they are asked."""
 
 import importlib
+import re
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from scipy import stats
@@ -16,6 +18,7 @@ import tricktable_env.opponents as opponents
 from agents.random import RandomAgent
 from tricktable_env.game import Game
 from tricktable_env.opponents import (
+    AgentActionError,
     AgentSpecError,
     Streams,
     agent_names,
@@ -226,13 +229,6 @@ class Loop:
         return rng.choice(np.flatnonzero(mask))
 
 
-class Floats(Loop):
-    """Gives floats."""
-
-    def act(self, view: Any, mask: Any, rng: np.random.Generator) -> Any:
-        return 52.0
-
-
 class Batch(Loop):
     """Gives a batch of something."""
 
@@ -262,15 +258,50 @@ def test_an_agent_that_acts_in_batches_is_asked_once() -> None:
     assert actions.tolist() == [52, 53, 54]
 
 
+class Gives:
+    """An agent that gives the same whatever the view."""
+
+    def __init__(self, action: Any) -> None:
+        self.action = action
+
+    def act(self, view: Any, mask: Any, rng: np.random.Generator) -> Any:
+        return self.action
+
+
 @pytest.mark.parametrize(
-    "agent",
-    [Floats(), Batch(np.zeros(3)), Batch(np.ones(3, bool)), Batch(np.zeros((3, 1), np.int64))],
-    ids=lambda agent: str(getattr(agent, "actions", "act")),
+    ("agent", "said"),
+    [
+        (Gives(None), "Gives.act gave None, which is no action (an integer)"),
+        (Gives(52.0), "Gives.act gave 52.0, which"),
+        (Gives(True), "Gives.act gave True, which"),
+        (Gives("x" * 999), f"Gives.act gave '{'x' * 56}..., which"),
+        (Gives(10**30), "Gives.act gave an integer of 100 bits, which"),
+        (Gives(-(10**9999)), "Gives.act gave an integer of 33216 bits, which"),
+        (Gives(2**63), "Gives.act gave 9223372036854775808, which"),
+        (Gives(np.zeros(2, np.int64)), "Gives.act gave an array int64[2], which"),
+        (Batch(np.zeros(3)), "Batch.act_batch gave an array float64[3], not 3 actions ([3] of"),
+        (Batch(np.ones(3, bool)), "Batch.act_batch gave an array bool[3], not 3 actions"),
+        (Batch(np.zeros((3, 1), int)), "Batch.act_batch gave an array int64[3, 1], not 3 actions"),
+        (Batch(None), "Batch.act_batch gave None, not 3 actions"),
+        (Batch([52, [53], 54]), "Batch.act_batch gave [52, [53], 54], not 3 actions"),
+        (Batch([52, 53, 10**30]), "Batch.act_batch gave [52, 53, 1000"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else type(value).__name__,
 )
-def test_what_is_no_integer_is_no_action(agent: Any) -> None:
+def test_what_is_no_integer_is_no_action(agent: Any, said: str) -> None:
     views, masks = deal(3)
-    with pytest.raises(TypeError):
+    with pytest.raises(AgentActionError, match=re.escape(said)):
         decide(agent, views, masks, Streams(np.arange(3, dtype=np.uint64)))
+
+
+def test_an_opponent_that_gives_no_action_leaves_the_environment_as_it_was() -> None:
+    env: Any = gymnasium.make("TrickTable/Tableau-v0", opponent=Gives(None), seat="caller")
+    env.reset(seed=0)
+    env.step(52)
+    before = env.unwrapped.position()
+    with pytest.raises(AgentActionError, match=r"Gives\.act gave None"):
+        env.step(int(np.flatnonzero(env.unwrapped.action_masks())[0]))
+    assert env.unwrapped.position() == before
 
 
 def test_random_plays_every_legal_action_evenly_and_no_other() -> None:

@@ -14,7 +14,7 @@ batch: `[n] int64` indices; results have n rows in that order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -252,6 +252,20 @@ class Game(Protocol):
 
     def seat_of(self, state: Words, player: Player) -> Seat:
         """The seat that a player has in this round."""
+
+
+def check_options(name: str, rules_type: type[Any], options: Mapping[str, Any]) -> None:
+    """Refuses options that a game does not have.
+
+    Raises:
+        RulesError: which, and which there are.
+    """
+    known = [field.name for field in fields(rules_type)]
+    unknown = [option for option in options if option not in known]
+    if unknown:
+        raise RulesError(
+            f"no option {', '.join(map(repr, unknown))}; options of {name} are {', '.join(known)}"
+        )
 
 
 def outcome_of(game: Game, state: Words) -> dict[str, Any]:

@@ -38,6 +38,14 @@ _IMPORT = re.compile(
 _announced = False
 
 
+class JitDisabledError(ValueError):
+    """Kernels can't run as plain Python: they rely on the arithmetic of machine words."""
+
+
+if numba.config.DISABLE_JIT:
+    raise JitDisabledError("NUMBA_DISABLE_JIT is set, but the kernels run compiled only: unset it")
+
+
 def kernel(function: Function) -> Function:
     """Compiles a function to machine code at its first call and caches the result on disk.
 

@@ -44,6 +44,10 @@ class AgentSpecError(ValueError):
     """A spec that names no agent, or options that the agent does not have or take."""
 
 
+class AgentActionError(ValueError):
+    """An agent gave what is no action at all."""
+
+
 class Agent(Protocol):
     """A player: a view in, an action out.
 
@@ -134,19 +138,46 @@ def decide(agent: Agent, views: Words, masks: Mask, streams: Streams) -> Actions
         `[B] int64`.
 
     Raises:
-        TypeError: the agent gave what are no integers.
+        AgentActionError: the agent gave what are no integers of 64 bits.
     """
     batched = getattr(agent, "act_batch", None)
     if batched is None:
         chosen = [agent.act(views[i], masks[i], streams[i]) for i in range(len(views))]
-        return np.array([operator.index(action) for action in chosen], np.int64)
-    actions = np.asarray(batched(views, masks, streams))
+        return np.array([_number(agent, action) for action in chosen], np.int64)
+    given = batched(views, masks, streams)
+    try:
+        actions = np.asarray(given)
+    except ValueError:  # lists of different lengths
+        actions = np.empty(0)
     if actions.dtype.kind not in "iu" or actions.shape != (len(views),):
-        raise TypeError(
-            f"{type(agent).__name__}.act_batch gave {actions.dtype} of shape {actions.shape}, "
-            f"not {len(views)} integers"
+        raise AgentActionError(
+            f"{type(agent).__name__}.act_batch gave {_shown(given)}, not {len(views)} actions "
+            f"([{len(views)}] of an integer dtype)"
         )
     return actions.astype(np.int64, copy=False)
+
+
+def _number(agent: Agent, action: Any) -> int:
+    """Reads what `act` gave."""
+    number = None
+    if not isinstance(action, bool):
+        with contextlib.suppress(TypeError):
+            number = operator.index(action)
+    if number is None or not -(2**63) <= number < 2**63:
+        raise AgentActionError(
+            f"{type(agent).__name__}.act gave {_shown(action)}, which is no action (an integer)"
+        )
+    return number
+
+
+def _shown(value: Any) -> str:
+    """What an agent gave, in a few words."""
+    if isinstance(value, np.ndarray):
+        return f"an array {value.dtype}{list(value.shape)}"
+    if isinstance(value, int) and value.bit_length() > 64:
+        return f"an integer of {value.bit_length()} bits"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 # -- specs -----------------------------------------------------------------------------------

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 from typing import Any, cast
 
-from tricktable_env.game import Game, RulesError
+from tricktable_env.game import Game, RulesError, check_options
 
 GAMES: dict[str, str] = {"tableau": "tricktable_env.tableau:Tableau"}
 """Name of a game and where its class is: `module:class`."""
@@ -26,10 +25,5 @@ def make_game(name: str, /, **rules: Any) -> Game:
         raise RulesError(f"no game {name!r}; there are {', '.join(GAMES)}")
     module, _, attribute = GAMES[name].partition(":")
     game = getattr(importlib.import_module(module), attribute)
-    options = [field.name for field in dataclasses.fields(game.rules_type)]
-    unknown = [option for option in rules if option not in options]
-    if unknown:
-        raise RulesError(
-            f"no option {', '.join(map(repr, unknown))}; options of {name} are {', '.join(options)}"
-        )
+    check_options(name, game.rules_type, rules)
     return cast(Game, game(**rules))

@@ -82,6 +82,7 @@ class Match:
     def run(self) -> int:
         """Plays the match; stopped by Ctrl-C it gives what is known by then."""
         with held_back():
+            from tricktable_env.opponents import AgentActionError
             from tricktable_lab.match import (
                 MatchError,
                 MatchInterrupted,
@@ -96,7 +97,7 @@ class Match:
                 result = play_match(
                     game, self.a, self.b, self.deals, self.seed, self.workers, progress
                 )
-        except MatchError as error:
+        except (AgentActionError, MatchError) as error:
             return _complain(error, FAILED)
         except (MatchInterrupted, WorkerDiedError) as stop:
             result = stop.result
@@ -201,12 +202,13 @@ class Play:
     def run(self) -> int:
         """Plays; whatever was played is recorded, however it ends."""
         with held_back():
+            from tricktable_env.opponents import AgentActionError
             from tricktable_lab.play import PlayError, play
 
             game = game_from(self.game, self.num_players, self.rule)
         try:
             play(game, self.opponent, self.seat, self.seed, self.record, self.as_json)
-        except PlayError as error:
+        except (AgentActionError, PlayError) as error:
             return _complain(error, FAILED)
         return DONE
 

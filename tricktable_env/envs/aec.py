@@ -56,6 +56,7 @@ class TrickTableAEC(AECEnv[str, Any, Any]):
 
     def __init__(
         self,
+        /,
         game: str | Game,
         version: int = 0,
         render_mode: str | None = None,

@@ -60,6 +60,7 @@ class TrickTableEnv(gymnasium.Env[Any, Any]):
 
     def __init__(
         self,
+        /,
         game: str | Game,
         opponent: Opponent | Sequence[Opponent] = "random",
         seat: str | Player = "random",

@@ -53,6 +53,7 @@ class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
 
     def __init__(
         self,
+        /,
         num_envs: int,
         game: str | Game,
         opponent: Opponent | Sequence[Opponent] = "random",

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tricktable_env.cards import Mask, Seat, Words
-from tricktable_env.game import Action, Bytes, Player, Rows, Slice
+from tricktable_env.game import Action, Bytes, Player, Rows, Slice, check_options
 from tricktable_env.tableau import batch, notation, observation, positions
 from tricktable_env.tableau.rules import DRAW, Rules, deal_order, pack_options, player_of
 from tricktable_env.tableau.state import (
@@ -35,7 +35,7 @@ class Tableau:
         **rules: options of `Rules`.
 
     Raises:
-        RulesError: an option that makes no sense.
+        RulesError: no such option, or one that makes no sense.
     """
 
     name = "tableau"
@@ -49,7 +49,8 @@ class Tableau:
     mask_slice = slice(observation.LEGAL_AT, observation.OBSERVATION_SIZE)
     seat_names: Mapping[str, Player] = {"caller": 0, "dealer": 1}
 
-    def __init__(self, **rules: Any) -> None:
+    def __init__(self, /, **rules: Any) -> None:
+        check_options(self.name, Rules, rules)
         self.rules = Rules(**rules)
 
     def __eq__(self, other: object) -> bool:
