@@ -199,37 +199,55 @@ def replayed(game: Tableau, deck: list[int], round_: OracleRound) -> Words | Non
     return states[0]
 
 
+def compare_permuted(options: dict[str, Any], seed: int, rng: random.Random) -> tuple[int, int]:
+    """Plays a round at random, and at every turn shows each seat its like with hidden cards moved.
+
+    Returns:
+        How many views were compared, and in how many of them a card did lie elsewhere.
+    """
+    compared = changed = 0
+    table = SideBySide(options, seed=seed)
+    deck = table.decks[0]
+    first, second, third = table.rules.batches
+    start = 2 * first + 4 * table.rules.piles
+    late = [*range(start, start + second)]
+    late += range(start + 2 * second, start + 2 * second + third)
+    callers = [*range(first), *late]  # where the caller's hand lies in the deck
+    while True:
+        round_, state = table.rounds[0], table.states[0]
+        for seat in (0, 1):
+            hidden = hidden_cards(round_, seat)
+            places = [i for i, card in enumerate(deck) if card in hidden]
+            other_deck = shuffled_at(deck, places, rng)
+            if seat != CALLER:  # nor does the dealer see in what order the caller got its hand
+                other_deck = shuffled_at(other_deck, callers, rng)
+            other = replayed(table.game, other_deck, round_)
+            if other is not None:
+                compared += 1
+                changed += table.game.position(other) != table.game.position(state)
+                shown = everything_shown(table.game, state, seat)
+                assert everything_shown(table.game, other, seat) == shown
+        if not table.live:
+            return compared, changed
+        table.step_at_random()
+
+
 @pytest.mark.parametrize("options", ROUND_OPTIONS, ids=str)
 def test_permuting_what_a_seat_cannot_see_changes_nothing_it_is_shown(
     options: dict[str, Any],
 ) -> None:
     rng = random.Random(1)
-    changed = 0
-    for seed in range(3):
-        table = SideBySide(options, seed=seed)
-        deck = table.decks[0]
-        first, second, third = table.rules.batches
-        start = 2 * first + 4 * table.rules.piles
-        late = [*range(start, start + second)]
-        late += range(start + 2 * second, start + 2 * second + third)
-        callers = [*range(first), *late]  # where the caller's hand lies in the deck
-        for _ in range(60):
-            round_, state = table.rounds[0], table.states[0]
-            for seat in (0, 1):
-                hidden = hidden_cards(round_, seat)
-                places = [i for i, card in enumerate(deck) if card in hidden]
-                other_deck = shuffled_at(deck, places, rng)
-                if seat != CALLER:  # nor does the dealer see in what order the caller got its hand
-                    other_deck = shuffled_at(other_deck, callers, rng)
-                other = replayed(table.game, other_deck, round_)
-                if other is not None:
-                    changed += table.game.position(other) != table.game.position(state)
-                    shown = everything_shown(table.game, state, seat)
-                    assert everything_shown(table.game, other, seat) == shown
-            if not table.live:
-                break
-            table.step_at_random()
-    assert changed > 3
+    assert sum(compare_permuted(options, seed, rng)[1] for seed in range(3)) > 3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("options", ROUND_OPTIONS, ids=str)
+def test_permuting_hidden_cards_changes_nothing_in_12500_views(options: dict[str, Any]) -> None:
+    rng, seed, total, moved = random.Random(2), 0, 0, 0
+    while total < 12_500:
+        compared, changed = compare_permuted(options, seed, rng)
+        total, moved, seed = total + compared, moved + changed, seed + 1
+    assert moved > total // 10
 
 
 def shuffled_at(deck: list[int], places: list[int], rng: random.Random) -> list[int]:

@@ -239,13 +239,6 @@ def test_random_games_end_with_all_tricks_taken_and_pay_zero_in_sum(
         assert_ended_well(game, *random_games(game, games=300, seed=5))
 
 
-@pytest.mark.long
-def test_many_random_games_end_with_all_tricks_taken() -> None:
-    game = Tableau(tie="draw")
-    for seed in range(20):
-        assert_ended_well(game, *random_games(game, games=10_000, seed=seed))
-
-
 # Counts of sequences of actions
 
 
