@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import io
 import json
 import os
-import pty
 import re
 import select
 import signal
 import struct
 import subprocess
 import sys
-import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -36,6 +33,7 @@ from tricktable_lab.screen import broken
 
 PROGRAM = [sys.executable, "-W", "error", "-m", "tricktable_lab.cli", "play"]
 SMALL = ("--rule", "suits=2", "--rule", "ranks=6", "--rule", "hand=2", "--rule", "piles=1")
+posix = pytest.mark.skipif(os.name == "nt", reason="terminals and signals of POSIX")
 Sit = Callable[..., tuple[int, str, str]]
 
 
@@ -327,6 +325,10 @@ class Terminal:
     """The program on a terminal of its own, so many columns wide."""
 
     def __init__(self, *arguments: str, columns: int = 200, **environment: str) -> None:
+        import fcntl
+        import pty
+        import termios
+
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         inherited = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")}
@@ -366,6 +368,7 @@ class Terminal:
         return self.process.wait(timeout=60)
 
 
+@posix
 @pytest.mark.parametrize("end", ["\x03", "\x04", "quit\n"], ids=["Ctrl-C", "Ctrl-D", "quit"])
 def test_a_terminal_ends_cleanly_and_keeps_the_record(tmp_path: Path, end: str) -> None:
     file = tmp_path / "games.jsonl"
@@ -379,24 +382,24 @@ def test_a_terminal_ends_cleanly_and_keeps_the_record(tmp_path: Path, end: str) 
     assert "\x1b[31mKH\x1b[0m" in terminal.shown  # red
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_closed_terminal_and_a_request_to_end_keep_the_record(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+@posix
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_closed_terminal_and_a_request_to_end_keep_the_record(tmp_path: Path, name: str) -> None:
     file = tmp_path / "games.jsonl"
     terminal = Terminal("--record", str(file))
     for text in ("trump s\n", "1\n"):
         terminal.type(text)
     terminal.type("")
-    if number == signal.SIGHUP:
+    if name == "SIGHUP":
         os.close(terminal.master)
         terminal.process.wait(timeout=60)
     else:
-        terminal.process.send_signal(number)
+        terminal.process.send_signal(signal.SIGTERM)
         assert terminal.end() == 0
     assert records(file)[0]["plays"] == ["trump S", "TS", "KS", "7S"]
 
 
+@posix
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_a_terminal_without_colour_gets_none(environment: dict[str, str]) -> None:
     terminal = Terminal(columns=45, **environment)
@@ -416,6 +419,7 @@ def test_bytes_that_are_no_text_are_no_choice() -> None:
     assert done.stderr == b""
 
 
+@posix
 def test_ctrl_c_while_the_opponent_thinks_keeps_the_record(tmp_path: Path) -> None:
     file = tmp_path / "games.jsonl"
     code = (

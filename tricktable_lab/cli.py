@@ -215,9 +215,9 @@ class Play:
 
 COMMANDS: dict[str, Callable[..., Command]] = {
     "match": Match,
-    "play": Play,
     "replay": Replay,
     "agents": Agents,
+    "play": Play,
 }
 
 
@@ -318,7 +318,7 @@ def _read(arguments: Sequence[str]) -> Command:
             command: Command = tyro.extras.subcommand_cli_from_dict(
                 COMMANDS,
                 prog="tricktable",
-                description="Matches, replays and agents of Trick Table's card games.",
+                description="Matches, play, replays and agents of Trick Table's card games.",
                 args=arguments,
             )
             return command
