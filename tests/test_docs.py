@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import doctest
+import inspect
+import itertools
 import re
 from pathlib import Path
 
+import gymnasium
 import pytest
 
+from tricktable_env.envs.gym import TrickTableEnv
 from tricktable_env.render.layout import hidden_table, layout_table
 from tricktable_env.tableau import Rules, Tableau
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+TABLEAU = (ROOT / "docs" / "tableau.md").read_text(encoding="utf-8")
 COMMANDS = (
     'python -m pip install -c constraints.txt -e ".[train]" && python train.py',
     'python -m pip install -c constraints.txt -e ".[dev]" && python -m pytest',
@@ -27,39 +32,70 @@ def test_examples_print_what_the_page_says(page: Path) -> None:
 
 
 def test_readme_has_examples() -> None:
-    assert (ROOT / "README.md").read_text().count(">>>") > 5
+    assert (ROOT / "README.md").read_text(encoding="utf-8").count(">>>") > 5
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_readme_holds_the_two_command_lines(command: str) -> None:
-    assert (ROOT / "README.md").read_text().splitlines().count(command) == 1
+    assert (ROOT / "README.md").read_text(encoding="utf-8").splitlines().count(command) == 1
+
+
+def table_below(page: str, heading: str) -> dict[str, str]:
+    """The second column of the table that has this heading, by the names in its first."""
+    told: dict[str, str] = {}
+    for line in itertools.takewhile(bool, page.split(f"\n{heading}\n")[1].splitlines()[1:]):
+        names, value = (re.findall(r"`(\w+)`", line.split("|")[1]), line.split("|")[2].strip())
+        values = value.split(", ") if len(names) > 1 else [value]
+        told.update(zip(names, values, strict=True))
+    return told
 
 
 def test_every_option_of_the_rules_is_in_the_table_with_its_default() -> None:
-    page = (ROOT / "docs" / "rules.md").read_text()
-    rows = re.findall(r"^\| (`.*?) \| (.*?) \|", page, re.MULTILINE)
-    told: dict[str, str] = {}
-    for names, defaults in rows:
-        values = [value.strip(" `") for value in defaults.split(",")]
-        told.update(zip(re.findall(r"`(\w+)`", names), values, strict=True))
-    rules = Rules()
-    for field in dataclasses.fields(Rules):
-        value = getattr(rules, field.name)
-        assert str(value) in told[field.name], field.name
-    assert set(told) == {field.name for field in dataclasses.fields(Rules)}
+    told = table_below(TABLEAU, "| option | default | values |")
+    defaults = {field.name: getattr(Rules(), field.name) for field in dataclasses.fields(Rules)}
+    assert set(told) == set(defaults)
+    for name, default in defaults.items():
+        assert str(default) in told[name], name
+
+
+def test_every_argument_is_in_the_table_with_its_default() -> None:
+    told = table_below(TABLEAU, "| argument | default | values |")
+    taken = inspect.signature(TrickTableEnv).parameters.values()
+    named = {p.name: p.default for p in taken if p.name not in ("game", "rules")}
+    words = {None: "none", False: "off"}
+    assert told == {name: words.get(value, f"`{value}`") for name, value in named.items()}
+
+
+@pytest.mark.parametrize("opponent", ["random", "self"])
+def test_infos_carry_what_the_table_says(opponent: str) -> None:
+    told = set(table_below(TABLEAU, "| key of `info` | when | value |"))
+    env = gymnasium.make("TrickTable/Tableau-v0", opponent=opponent, full_information=True)
+    seen = set()
+    for illegal in (False, True):
+        _, info = env.reset(seed=0)
+        ended = False
+        while not ended:
+            seen |= set(info)
+            action = info["action_mask"].argmin() if illegal else info["action_mask"].argmax()
+            _, _, ended, _, info = env.step(action)
+        seen |= set(info)
+    assert seen | {"rewards"} == told
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_to_files(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), target
 
 
-def test_the_observation_page_is_the_layout_of_the_encoder() -> None:
-    page, game = (ROOT / "docs" / "observation.md").read_text(), Tableau()
-    assert layout_table(game) in page
-    assert hidden_table(game) in page
-    sizes = (game.num_actions, game.observation_size, game.history_size, game.full_size)
-    for size in sizes:
-        assert f"[{size}]" in page
+def test_the_observation_table_is_the_layout_of_the_encoder() -> None:
+    game = Tableau()
+    assert layout_table(game) in TABLEAU
+    assert hidden_table(game) in TABLEAU
+    sizes = {"observation": game.observation_size, "history": game.history_size}
+    for name, size in sizes.items():
+        assert re.search(rf"{name}=Box\(0, \w+, \({size},\), uint8\)", TABLEAU)
+    assert f"action_mask=Box(0, 1, ({game.num_actions},), int8)" in TABLEAU
+    assert f"`Discrete({game.num_actions})`" in TABLEAU
+    assert f"[{game.full_size}]" in TABLEAU

@@ -72,7 +72,7 @@ def as_action(action: Any) -> Action | None:
     Returns:
         The number, or None where it is anything else: a bool or a float is no action.
     """
-    if isinstance(action, bool):
+    if isinstance(action, bool | np.bool_):  # older numpy takes its own for an index
         return None
     try:
         return operator.index(action)
