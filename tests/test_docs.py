@@ -6,6 +6,7 @@ import dataclasses
 import doctest
 import inspect
 import itertools
+import json
 import re
 from pathlib import Path
 
@@ -89,6 +90,14 @@ def test_links_lead_to_files(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
+def test_the_index_leads_to_every_page_and_notebook() -> None:
+    index = ROOT / "docs" / "index.md"
+    found = re.findall(r"\]\(([^)#]+)\)", index.read_text(encoding="utf-8"))
+    led_to = {(index.parent / target).resolve() for target in found}
+    pages = {*(ROOT / "docs").glob("*.md"), *(ROOT / "notebooks").glob("*.ipynb")}
+    assert {page.resolve() for page in pages - {index}} <= led_to
+
+
 def test_the_observation_table_is_the_layout_of_the_encoder() -> None:
     game = Tableau()
     assert layout_table(game) in TABLEAU
@@ -99,3 +108,14 @@ def test_the_observation_table_is_the_layout_of_the_encoder() -> None:
     assert f"action_mask=Box(0, 1, ({game.num_actions},), int8)" in TABLEAU
     assert f"`Discrete({game.num_actions})`" in TABLEAU
     assert f"[{game.full_size}]" in TABLEAU
+
+
+def test_notebooks_are_kept_without_outputs() -> None:
+    """What they print depends on the machine; `.ci/run` executes them."""
+    books = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    assert books
+    for book in books:
+        cells = json.loads(book.read_text(encoding="utf-8"))["cells"]
+        code = [cell for cell in cells if cell["cell_type"] == "code"]
+        assert code
+        assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)

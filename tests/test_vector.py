@@ -169,6 +169,10 @@ def test_make_vec_makes_the_native_batch_and_its_spec_makes_it_again() -> None:
     assert same(env.reset(seed=1), again.reset(seed=1))
 
 
+@pytest.mark.skipif(
+    tuple(map(int, gymnasium.__version__.split(".")[:2])) < (1, 4),
+    reason="before 1.4 that wrapper drops a step of every episode begun by SAME_STEP",
+)
 def test_wrappers_of_gymnasium_sit_on_top() -> None:
     env = gymnasium.wrappers.vector.RecordEpisodeStatistics(make_vec(3, **SMALL))
     _, infos = env.reset(seed=0)
