@@ -21,7 +21,7 @@ from torch.nn import functional
 
 from agents.suit_layers import suit_layers
 from tricktable_env.cards import NUM_CARDS, SUIT_SIZE, SUITS
-from tricktable_env.game import Game, Slice
+from tricktable_env.game import Game
 
 ILLEGAL_LOGIT = -1e9
 """The logit of an illegal action: its probability is exactly 0 in float32."""
@@ -60,8 +60,6 @@ class Layout:
     """Index of the first entry in it that only a critic may see, suit by suit again."""
     hidden_width: int
     """Such entries of one suit."""
-    digest: str
-    """Changes whenever a part of the observation is renamed, moved or resized."""
 
     @classmethod
     def of(cls, game: Game) -> Layout:
@@ -104,7 +102,6 @@ class Layout:
             full_size=game.full_size,
             hidden=hidden[0].start if hidden else game.full_size,
             hidden_width=sum(part.size for part in hidden),
-            digest=_digest(parts),
         )
 
     @property
@@ -360,6 +357,7 @@ def shrink(layer: nn.Linear, factor: float) -> None:
         layer.bias.zero_()
 
 
-def _digest(parts: tuple[Slice, ...]) -> str:
-    text = ";".join(f"{part.name}:{part.start}:{part.size}:{part.high}" for part in parts)
+def layout_digest(game: Game) -> str:
+    """Changes whenever a part of the flat observation is renamed, moved or resized."""
+    text = ";".join(f"{part.name}:{part.start}:{part.size}:{part.high}" for part in game.layout)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

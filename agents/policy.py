@@ -9,9 +9,9 @@ from __future__ import annotations
 import copy
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,8 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch.nn import functional
 
-from agents.network import Layout, SuitNetwork
+from agents.mlp import MlpNetwork
+from agents.network import Layout, SuitNetwork, layout_digest
 from tricktable_env.cards import Mask, Words
 from tricktable_env.game import Game
 from tricktable_env.opponents import Streams
@@ -32,6 +33,9 @@ FILE_NAME = "policy"
 """Name of the two files in a run folder."""
 MAX_SIZE = 4096
 """Largest width or depth that a settings file may ask for."""
+
+PolicyNetwork: TypeAlias = SuitNetwork | MlpNetwork
+"""Takes observations `[B, D] uint8`, gives logits `[B, A] float32`, and values or None."""
 
 
 class PolicyFileError(ValueError):
@@ -47,10 +51,11 @@ class NetworkAgent:
         sample: draw from the network's distribution; otherwise its likeliest action is taken.
     """
 
-    def __init__(self, game: Game, network: SuitNetwork, sample: bool = False) -> None:
+    def __init__(self, game: Game, network: PolicyNetwork, sample: bool = False) -> None:
         self.game, self.sample = game, sample
-        self.network = copy.deepcopy(network).eval()
-        self.network.dtype = torch.float32
+        self.network: PolicyNetwork = copy.deepcopy(network).eval()
+        if isinstance(self.network, SuitNetwork):
+            self.network.dtype = torch.float32
 
     def act(self, view: Words, mask: Mask, rng: np.random.Generator) -> int:
         """Chooses an action for a view `[W]`."""
@@ -96,7 +101,7 @@ class PolicyAgent(NetworkAgent):
         super().__init__(game, load_policy(path, game), sample)
 
 
-def load_policy(path: str | os.PathLike[str], game: Game) -> SuitNetwork:
+def load_policy(path: str | os.PathLike[str], game: Game) -> PolicyNetwork:
     """Loads the network of a policy, in float32 and for evaluation.
 
     Args:
@@ -115,18 +120,16 @@ def load_policy(path: str | os.PathLike[str], game: Game) -> SuitNetwork:
         raise PolicyFileError(f"{path}: neither a run folder nor a .safetensors file")
     content = _read(weights)
     settings = _read_settings(weights.with_suffix(".json"))
-    layout = Layout.of(game)
-    _check_purpose(settings, weights.with_suffix(".json"), game, layout)
-    shape = layout, settings["width"], settings["depth"], settings["value"]
+    make = _network_of(settings, weights.with_suffix(".json"), game)
     try:
         tensors = load_tensors(content)
         with torch.device("meta"):  # takes no memory, whatever sizes the file asks for
-            wanted = {name: of.shape for name, of in SuitNetwork(*shape).state_dict().items()}
+            wanted = {name: of.shape for name, of in make().state_dict().items()}
         _check_tensors(tensors, wanted)
     except (SafetensorError, RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise PolicyFileError(f"{weights}: not the weights of this network: {reason}") from None
-    network = SuitNetwork(*shape)
+    network = make()
     network.load_state_dict(tensors)
     return network.eval()
 
@@ -150,7 +153,7 @@ def _check_tensors(tensors: dict[str, torch.Tensor], wanted: dict[str, torch.Siz
 
 
 def save_policy(
-    network: SuitNetwork, game: Game, folder: Path, notes: Mapping[str, Any] | None = None
+    network: PolicyNetwork, game: Game, folder: Path, notes: Mapping[str, Any] | None = None
 ) -> Path:
     """Writes a policy into a run folder; a reader never meets half a file.
 
@@ -166,10 +169,8 @@ def save_policy(
     settings = {
         "format": FORMAT,
         "game": game.name,
-        "width": network.width,
-        "depth": network.depth,
-        "value": network.value is not None,
-        "layout": network.layout.digest,
+        "layout": layout_digest(game),
+        **_described(network),
         **(notes or {}),
     }
     weights = folder / f"{FILE_NAME}.safetensors"
@@ -214,16 +215,49 @@ def _read_settings(path: Path) -> dict[str, Any]:
     return settings
 
 
-def _check_purpose(settings: dict[str, Any], path: Path, game: Game, layout: Layout) -> None:
-    """Refuses the settings of another program, game or observation."""
-    for key, right in (("format", FORMAT), ("game", game.name), ("layout", layout.digest)):
+def _described(network: PolicyNetwork) -> dict[str, Any]:
+    """What the settings say of a network's build."""
+    if isinstance(network, MlpNetwork):
+        return {"network": "mlp", **network.settings}
+    value = network.value is not None
+    return {"network": "suits", "width": network.width, "depth": network.depth, "value": value}
+
+
+def _network_of(settings: dict[str, Any], path: Path, game: Game) -> Callable[[], PolicyNetwork]:
+    """Returns what makes the network that settings describe.
+
+    Raises:
+        PolicyFileError: the settings of another program, game or observation, or of no network.
+    """
+    for key, right in (("format", FORMAT), ("game", game.name), ("layout", layout_digest(game))):
         if settings.get(key) != right:
             raise PolicyFileError(
                 f"{path}: {key} is {settings.get(key)!r}, and must be {right!r} to play here"
             )
+    kind = settings.get("network", "suits")  # the first policies did not say
+    if kind == "suits":
+        shape = _suit_shape(settings, path)
+        return lambda: SuitNetwork(Layout.of(game), *shape)
+    if kind != "mlp":
+        raise PolicyFileError(f"{path}: network is {kind!r}, not suits or mlp")
+    try:
+        with torch.device("meta"):
+            MlpNetwork.of_settings(settings, game, MAX_SIZE)
+    except ValueError as error:
+        raise PolicyFileError(f"{path}: {error}") from None
+    return lambda: MlpNetwork.of_settings(settings, game, MAX_SIZE)
+
+
+def _suit_shape(settings: dict[str, Any], path: Path) -> tuple[int, int, bool]:
+    """Reads width, depth and whether there is a value head.
+
+    Raises:
+        PolicyFileError: sizes that make no sense.
+    """
     for key in ("width", "depth"):
         value = settings.get(key)
         if type(value) is not int or not 1 <= value <= MAX_SIZE:
             raise PolicyFileError(f"{path}: {key} is {value!r}, not a number from 1 to {MAX_SIZE}")
     if type(settings.get("value")) is not bool:
         raise PolicyFileError(f"{path}: value is {settings.get('value')!r}, not true or false")
+    return settings["width"], settings["depth"], settings["value"]

@@ -13,7 +13,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from agents import network as networks
-from agents.network import ILLEGAL_LOGIT, NUM_SUITS, Layout, LayoutError, SuitNetwork
+from agents.network import (
+    ILLEGAL_LOGIT,
+    NUM_SUITS,
+    Layout,
+    LayoutError,
+    SuitNetwork,
+    layout_digest,
+)
 from agents.suit_layers import suit_layers
 from tricktable_env.cards import NUM_CARDS, SUIT_SIZE
 from tricktable_env.game import Game
@@ -159,7 +166,7 @@ def test_the_digest_tells_observations_apart(game: Game) -> None:
     parts = game.layout
     renamed_part = replace(parts[-2], name="another")
     other = OtherGame(game, layout=(*parts[:-2], renamed_part, parts[-1]))
-    assert Layout.of(other).digest != Layout.of(game).digest  # type: ignore[arg-type]
+    assert layout_digest(other) != layout_digest(game)  # type: ignore[arg-type]
 
 
 def test_actions_that_are_no_calls_get_a_list_of_logits(game: Game) -> None:
