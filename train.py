@@ -29,9 +29,11 @@ from agents.training.checkpoint import (
     CHECKPOINT,
     CheckpointError,
     Checkpoints,
+    Learner,
     hire_team,
     read_checkpoint,
 )
+from agents.training.maskable import OpponentPPO
 from agents.training.progress import LearningCurve
 from agents.training.report import RunFolder, RunFolderError, results_table
 from agents.training.selfplay import SelfPlayPPO
@@ -65,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         settings, folder = open_run(arguments)
         game = game_from(settings.game, None, settings.rule)
-        learner = SelfPlayPPO(settings, game, Team(0, settings.processes))
+        learner = make_learner(settings, game)
         untrained = NetworkAgent(game, learner.network)
         last = folder.path / CHECKPOINT
         points = read_checkpoint(last, learner) if settings.resume else []
@@ -182,7 +184,14 @@ def read_settings(arguments: Sequence[str]) -> Settings:
         raise UsageError(one_line(said.getvalue())) from None
 
 
-def keep(learner: SelfPlayPPO, game: Game, folder: RunFolder, curve: LearningCurve) -> None:
+def make_learner(settings: Settings, game: Game) -> Learner:
+    """Makes what `--algo` names."""
+    if settings.algo == "maskable-ppo":
+        return OpponentPPO(settings, game)
+    return SelfPlayPPO(settings, game, Team(0, settings.processes))
+
+
+def keep(learner: Learner, game: Game, folder: RunFolder, curve: LearningCurve) -> None:
     """Writes the agent as it is now, and its learning curve."""
     notes = {
         "rules": rules_of(game),

@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 from tricktable_env.game import Game
 
+PAST_SELF = "self"
+"""The opponent that is the learner itself, as it was some time ago."""
+
 
 class SettingsError(ValueError):
     """A setting that makes no sense; the message quotes it."""
@@ -16,6 +19,7 @@ class SettingsError(ValueError):
 _LOWEST = {
     **dict.fromkeys(("decisions", "tables", "processes", "width", "depth", "epochs"), 1),
     **dict.fromkeys(("critic_width", "critic_depth"), 1),
+    **dict.fromkeys(("steps", "opponent_updates"), 1),
     **{"batch_size": 2, "curve_points": 0, "curve_deals": 1, "eval_deals": 1},
 }
 
@@ -30,6 +34,8 @@ class Settings:
 
     preset: Literal["smoke", "default", "long"] = "default"
     """Where the other settings start from: smoke tries everything in under a minute."""
+    algo: Literal["self-play", "maskable-ppo"] = "self-play"
+    """What learns: self-play of all seats, or sb3-contrib's MaskablePPO in one seat."""
     game: str = "tableau"
     """Which game to learn."""
     rule: tuple[str, ...] = ()
@@ -70,6 +76,12 @@ class Settings:
     """At what part of the tables."""
     guest_from: float = 0.6
     """From what part of the run on; 1 is never: self-play alone."""
+    opponent: str = PAST_SELF
+    """maskable-ppo alone: `self`, its past selves, or the spec of an agent, in the other seats."""
+    opponent_updates: int = 4
+    """maskable-ppo alone: after how many updates a copy of it joins its past selves."""
+    steps: int = 32
+    """maskable-ppo alone: its decisions at a table between two updates."""
     learning_rate: float = 1.5e-3
     """Step size of Adam at the start."""
     learning_rate_end: float = 5e-5
