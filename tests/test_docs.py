@@ -7,8 +7,12 @@ import doctest
 import inspect
 import itertools
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import pytest
@@ -30,6 +34,30 @@ COMMANDS = (
 def test_examples_print_what_the_page_says(page: Path) -> None:
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     assert doctest.testfile(str(page), module_relative=False, optionflags=flags).failed == 0
+
+
+def programs() -> list[Any]:
+    """The blocks of Python that a reader pastes as a whole: those without prompts."""
+    found = []
+    for page in PAGES:
+        blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+        pasted = [block for block in blocks if ">>>" not in block]
+        found += [pytest.param(text, id=f"{page.name}-{i}") for i, text in enumerate(pasted)]
+    return found
+
+
+@pytest.mark.parametrize("program", programs())
+def test_programs_run_as_they_stand(program: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    for spec in re.findall(r"policy:\S+", done.stdout):
+        assert (tmp_path / spec.removeprefix("policy:") / "policy.json").exists()
 
 
 def test_readme_has_examples() -> None:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 from env_play import ID, SMALL
-
 from gymnasium.wrappers import RecordEpisodeStatistics
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
 from sb3_contrib import MaskablePPO
