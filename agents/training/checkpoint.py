@@ -1,23 +1,26 @@
 """A run's last moment in one file, from which it goes on as if it had never stopped.
 
-All chance in training follows from the seed and the number of decisions so far (see
-`selfplay.SelfPlayPPO`), so weights, optimizer and that number are all there is to keep.
+All chance in self-play follows from the seed and the number of decisions so far (see
+`selfplay.SelfPlayPPO`), so weights, optimizer and that number are all there is to keep. MaskablePPO
+has past selves beside them, and episodes under way, which are not kept: it goes on with new deals.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
+from torch import nn
 
 from agents.policy import write_whole
 from agents.training.actor_critic import SuitPolicy
+from agents.training.maskable import OpponentPPO
 from agents.training.progress import LearningCurve, Point
 from agents.training.selfplay import SelfPlayPPO
 from agents.training.settings import Settings
@@ -25,6 +28,9 @@ from agents.training.team import Team
 from tricktable_env.game import Game
 
 CHECKPOINT = "checkpoint.safetensors"
+
+Learner: TypeAlias = SelfPlayPPO | OpponentPPO
+"""What a run trains."""
 
 
 class CheckpointError(ValueError):
@@ -46,7 +52,7 @@ class Checkpoints(BaseCallback):
         self.path, self.curve = path, curve
 
     def _on_rollout_start(self) -> None:
-        write_checkpoint(self.path, cast(SelfPlayPPO, self.model), self.curve.points)
+        write_checkpoint(self.path, cast(Learner, self.model), self.curve.points)
 
     def _on_step(self) -> bool:
         return True
@@ -55,16 +61,17 @@ class Checkpoints(BaseCallback):
         self._on_rollout_start()
 
 
-def write_checkpoint(path: Path, learner: SelfPlayPPO, points: list[Point]) -> None:
+def write_checkpoint(path: Path, learner: Learner, points: list[Point]) -> None:
     """Writes what a run needs to go on.
 
     Raises:
         OSError: it can't be written; an older file is left as it is.
     """
-    policy = cast(SuitPolicy, learner.policy)
-    tensors = {f"weights.{name}": of for name, of in policy.learner.state_dict().items()}
-    for index, state in policy.optimizer.state_dict()["state"].items():
+    tensors = {f"weights.{name}": of for name, of in _trained(learner).state_dict().items()}
+    for index, state in learner.policy.optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{name}": of for name, of in state.items()}
+    if isinstance(learner, OpponentPPO):
+        tensors |= {f"past.{name}": of for name, of in learner.past_weights.items()}
     progress = {
         "decisions": learner.num_timesteps,
         "updates": learner._n_updates,
@@ -73,7 +80,7 @@ def write_checkpoint(path: Path, learner: SelfPlayPPO, points: list[Point]) -> N
     write_whole({path: save(tensors, {"progress": json.dumps(progress)})})
 
 
-def read_checkpoint(path: Path, learner: SelfPlayPPO) -> list[Point]:
+def read_checkpoint(path: Path, learner: Learner) -> list[Point]:
     """Puts a learner of the same settings where the run was.
 
     Returns:
@@ -82,8 +89,7 @@ def read_checkpoint(path: Path, learner: SelfPlayPPO) -> list[Point]:
     Raises:
         CheckpointError: no such file, or not one of a run with these settings.
     """
-    policy = cast(SuitPolicy, learner.policy)
-    tensors: dict[str, dict[str, torch.Tensor]] = {"weights": {}, "optimizer": {}}
+    tensors: dict[str, dict[str, torch.Tensor]] = {"weights": {}, "optimizer": {}, "past": {}}
     try:
         with safe_open(path, "pt") as file:
             progress = json.loads((file.metadata() or {})["progress"])
@@ -96,16 +102,19 @@ def read_checkpoint(path: Path, learner: SelfPlayPPO) -> list[Point]:
             state.setdefault(int(index), {})[what] = of
         points = [Point(*point) for point in progress["points"]]
         decisions, updates = int(progress["decisions"]), int(progress["updates"])
-        policy.learner.load_state_dict(tensors["weights"])
-        policy.optimizer.load_state_dict({**policy.optimizer.state_dict(), "state": state})
+        optimizer = learner.policy.optimizer
+        _trained(learner).load_state_dict(tensors["weights"])
+        optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+        learner.num_timesteps, learner._n_updates = decisions, updates
+        if isinstance(learner, OpponentPPO):
+            learner.take_past(tensors["past"])
     except (OSError, SafetensorError, RuntimeError, ValueError, LookupError, TypeError) as error:
         reason = " ".join(str(error).split())
         raise CheckpointError(f"{path}: no checkpoint of this run: {reason}") from None
-    learner.num_timesteps, learner._n_updates = decisions, updates
     return points
 
 
-def hire_team(learner: SelfPlayPPO, game: Game, resumed: Path | None) -> None:
+def hire_team(learner: Learner, game: Game, resumed: Path | None) -> None:
     """Starts the other processes of a learner's run, which go on with it as it does itself.
 
     Args:
@@ -113,8 +122,7 @@ def hire_team(learner: SelfPlayPPO, game: Game, resumed: Path | None) -> None:
         game: the game to learn.
         resumed: the checkpoint that it goes on from, None if it begins.
     """
-    policy = cast(SuitPolicy, learner.policy)
-    longest = sum(weight.numel() for weight in policy.learner.parameters())
+    longest = sum(weight.numel() for weight in _trained(learner).parameters())
     learner.team.hire(longest, learn_along, (learner.settings, game, resumed))
 
 
@@ -125,3 +133,10 @@ def learn_along(team: Team, settings: Settings, game: Game, resumed: Path | None
     if resumed is not None:
         read_checkpoint(resumed, learner)
     learner.go_on()
+
+
+def _trained(learner: Learner) -> nn.Module:
+    """The networks that a learner trains."""
+    if isinstance(learner, OpponentPPO):
+        return learner.policy
+    return cast(SuitPolicy, learner.policy).learner

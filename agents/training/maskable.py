@@ -7,15 +7,20 @@ and what the self-play recipe is measured beside.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecMonitor
+from torch import Tensor
 
 from agents.mlp import MlpNetwork
 from agents.policy import NetworkAgent
 from agents.training.selfplay import straight_line
 from agents.training.settings import PAST_SELF, Settings, training_rules
+from agents.training.team import Team
 from tricktable_env.cards import Mask, Words
 from tricktable_env.envs.vector import TrickTableVectorEnv
 from tricktable_env.game import Game
@@ -34,11 +39,11 @@ class PastSelves:
 
     Args:
         game: the game to play.
-        seed: decides which of them plays.
+        seed: decides who plays when.
     """
 
     def __init__(self, game: Game, seed: int) -> None:
-        self.game, self.rng = game, np.random.default_rng(seed)
+        self.game, self.seed = game, seed
         self.kept: list[NetworkAgent] = []
         self.playing: NetworkAgent
 
@@ -46,10 +51,11 @@ class PastSelves:
         """Keeps a copy of a network."""
         self.kept = [*self.kept, NetworkAgent(self.game, network, sample=True)][-KEPT:]
 
-    def draw(self) -> None:
-        """Draws who plays from now on."""
-        newest = self.rng.random() < NEWEST
-        self.playing = self.kept[-1 if newest else self.rng.integers(len(self.kept))]
+    def draw(self, moment: int) -> None:
+        """Draws who plays from a moment on."""
+        rng = np.random.default_rng((self.seed, moment))
+        newest = rng.random() < NEWEST
+        self.playing = self.kept[-1 if newest else rng.integers(len(self.kept))]
 
     def act(self, view: Words, mask: Mask, rng: np.random.Generator) -> int:
         """Chooses an action for a view `[W]`."""
@@ -75,9 +81,8 @@ class OpponentPPO(MaskablePPO):
     """
 
     def __init__(self, settings: Settings, game: Game) -> None:
-        self.settings = settings
+        self.settings, self.team = settings, Team()  # it learns in one process
         self.game = make_game(game.name, **training_rules(game))
-        self._updates = 0
         self.past = PastSelves(self.game, settings.seed) if settings.opponent == PAST_SELF else None
         opponent = settings.opponent if self.past is None else self.past
         batch = TrickTableVectorEnv(settings.tables, self.game, opponent, on_illegal="raise")
@@ -100,12 +105,49 @@ class OpponentPPO(MaskablePPO):
         )
         if self.past is not None:  # somebody has to play when the first cards are dealt
             self.past.add(self.network)
-            self.past.draw()
+            self.past.draw(0)
 
     @property
     def network(self) -> MlpNetwork:
         """A copy of the network that chooses, as it is now."""
         return MlpNetwork.of_model(self, self.game)
+
+    @property
+    def past_weights(self) -> dict[str, Tensor]:
+        """The weights of its past selves, by `NUMBER.NAME`, 0 the oldest."""
+        kept = self.past.kept if self.past is not None else ()
+        networks = [agent.network.state_dict() for agent in kept]
+        return {f"{i}.{name}": of for i, each in enumerate(networks) for name, of in each.items()}
+
+    def take_past(self, weights: Mapping[str, Tensor]) -> None:
+        """Puts the past selves there that `past_weights` told of.
+
+        Raises:
+            RuntimeError: they are none of this network.
+        """
+        if self.past is None:
+            return
+        by_number: dict[int, dict[str, Tensor]] = {}
+        for key, of in weights.items():
+            number, _, name = key.partition(".")
+            by_number.setdefault(int(number), {})[name] = of
+        self.past.kept = []
+        for _, tensors in sorted(by_number.items()):
+            network = self.network
+            network.load_state_dict(tensors)
+            self.past.add(network)
+        self.past.draw(self.num_timesteps)
+
+    def go_on(self, callback: BaseCallback | None = None) -> None:
+        """Learns from where it is to the end of the budget, beginning with new deals.
+
+        They, and all other chance, follow from the seed and the moment.
+        """
+        rest = self.settings.decisions - self.num_timesteps
+        if rest > 0:
+            moment = np.random.SeedSequence((self.settings.seed, self.num_timesteps))
+            self.set_random_seed(int(moment.generate_state(1)[0]))
+            self.learn(rest, callback, reset_num_timesteps=False)
 
     def train(self) -> None:
         """Updates the policy as MaskablePPO does, then draws the opponent of the next steps."""
@@ -113,11 +155,10 @@ class OpponentPPO(MaskablePPO):
         weight = straight_line(settings.entropy, settings.entropy_end)
         self.ent_coef = weight(self._current_progress_remaining)
         super().train()
-        self._updates += 1
         if self.past is not None:
-            if self._updates % settings.opponent_updates == 0:
+            if self._n_updates // self.n_epochs % settings.opponent_updates == 0:
                 self.past.add(self.network)
-            self.past.draw()
+            self.past.draw(self.num_timesteps)
 
 
 def nearest_divisor(whole: int, wanted: int) -> int:
