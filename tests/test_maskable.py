@@ -21,6 +21,12 @@ from torch import nn
 import train
 from agents.mlp import MlpNetwork
 from agents.policy import NetworkAgent, PolicyFileError, load_policy, save_policy
+from agents.training.checkpoint import (
+    CHECKPOINT,
+    CheckpointError,
+    read_checkpoint,
+    write_checkpoint,
+)
 from agents.training.maskable import KEPT, OpponentPPO, PastSelves, nearest_divisor
 from agents.training.settings import Settings, SettingsError
 from tricktable_env.game import Game
@@ -183,10 +189,11 @@ def weights(learner: OpponentPPO) -> list[torch.Tensor]:
 @pytest.mark.parametrize("opponent", ["self", "greedy"])
 def test_the_same_seed_gives_the_same_agent(game: Game, opponent: str) -> None:
     settings = replace(SMALL, opponent=opponent, opponent_updates=1)
-    agents = [
-        weights(OpponentPPO(replace(settings, seed=seed), game).learn(settings.decisions))
-        for seed in (0, 0, 1)
-    ]
+    agents = []
+    for seed in (0, 0, 1):
+        learner = OpponentPPO(replace(settings, seed=seed), game)
+        learner.go_on()
+        agents.append(weights(learner))
     assert all(map(torch.equal, agents[0], agents[1]))
     assert not all(map(torch.equal, agents[0], agents[2]))
 
@@ -210,8 +217,8 @@ def test_the_newest_plays_most_and_the_oldest_goes(game: Game) -> None:
         past.add(MlpNetwork(game, [4]))
     assert len(past.kept) == KEPT
     drawn = []
-    for _ in range(600):
-        past.draw()
+    for moment in range(600):
+        past.draw(moment)
         drawn.append(past.kept.index(past.playing))
     assert set(drawn) == set(range(KEPT))
     assert 0.45 < drawn.count(KEPT - 1) / len(drawn) < 0.6
@@ -220,7 +227,7 @@ def test_the_newest_plays_most_and_the_oldest_goes(game: Game) -> None:
 def test_an_opponent_acts_as_whoever_is_drawn(game: Game) -> None:
     past = PastSelves(game, seed=0)
     past.add(MlpNetwork.of_model(model(), game))
-    past.draw()
+    past.draw(0)
     rows = np.arange(20)
     states = game.new(rows.astype(np.uint64))
     game.deal(states, rows)
@@ -260,6 +267,43 @@ def test_an_opponent_that_is_none_is_refused(game: Game) -> None:
         OpponentPPO(replace(SMALL, opponent="nobody"), game)
     with pytest.raises(SettingsError, match="--opponent-updates 0"):
         replace(SMALL, opponent_updates=0)
+
+
+# -- going on --------------------------------------------------------------------------------
+def test_a_resumed_run_goes_on_with_weights_optimizer_and_past_selves(
+    game: Game, tmp_path: Path
+) -> None:
+    settings = replace(SMALL, opponent_updates=1, decisions=4 * 256)
+    stopped = OpponentPPO(replace(settings, decisions=2 * 256), game)
+    stopped.go_on()
+    write_checkpoint(tmp_path / CHECKPOINT, stopped, [])
+    resumed = [OpponentPPO(settings, game) for _ in range(2)]
+    for learner in resumed:
+        assert read_checkpoint(tmp_path / CHECKPOINT, learner) == []
+        assert all(map(torch.equal, weights(learner), weights(stopped)))
+        mine, theirs = learner.past_weights, stopped.past_weights
+        assert mine.keys() == theirs.keys()
+        assert all(torch.equal(mine[key], theirs[key]) for key in mine)
+        states = [each.policy.optimizer.state_dict()["state"] for each in (learner, stopped)]
+        assert all(torch.equal(states[0][i]["exp_avg"], states[1][i]["exp_avg"]) for i in states[1])
+        # So far as this the run is the same; the deals that follow are others, but always these.
+        learner.go_on()
+        assert learner.num_timesteps == settings.decisions
+        assert learner.past is not None
+        assert len(learner.past.kept) == 1 + 4
+    assert all(map(torch.equal, weights(resumed[0]), weights(resumed[1])))
+    assert not all(map(torch.equal, weights(resumed[0]), weights(stopped)))
+
+
+@pytest.mark.parametrize("other", [{"width": 8}, {"depth": 1}, {"algo": "self-play"}])
+def test_the_checkpoint_of_another_run_is_refused(
+    game: Game, tmp_path: Path, other: dict[str, Any]
+) -> None:
+    write_checkpoint(tmp_path / CHECKPOINT, OpponentPPO(SMALL, game), [])
+    settings = replace(SMALL, **other)
+    learner = train.make_learner(replace(settings, processes=1), game)
+    with pytest.raises(CheckpointError, match="no checkpoint of this run"):
+        read_checkpoint(tmp_path / CHECKPOINT, learner)
 
 
 # -- train.py --------------------------------------------------------------------------------
