@@ -1,6 +1,7 @@
-"""Trains an agent by self-play and measures it: `python train.py`, or `python train.py --help`.
+"""Trains an agent and measures it: `python train.py`, or `python train.py --help`.
 
-Every seat of every game is played by the same network, which learns from all of them. What comes
+Every seat of every game is played by the same network, which learns from all of them; or, with
+`--algo maskable-ppo`, sb3-contrib's MaskablePPO learns one seat against past selves. What comes
 out is a folder with the agent (`policy:FOLDER` plays it), its results and all that repeats the run.
 """
 
@@ -37,7 +38,7 @@ from agents.training.maskable import OpponentPPO
 from agents.training.progress import LearningCurve
 from agents.training.report import RunFolder, RunFolderError, results_table
 from agents.training.selfplay import SelfPlayPPO
-from agents.training.settings import PRESETS, Settings, SettingsError
+from agents.training.settings import Settings, SettingsError, starting_settings
 from agents.training.team import Team, TeamError
 from tricktable_env.game import Game, RulesError
 from tricktable_env.opponents import AgentSpecError
@@ -159,19 +160,19 @@ def open_run(arguments: Sequence[str]) -> tuple[Settings, RunFolder]:
 
 
 def read_settings(arguments: Sequence[str]) -> Settings:
-    """Reads the command line; `--preset` chooses where the other settings start from.
+    """Reads the command line; `--preset` and `--algo` choose where the others start from.
 
     Raises:
         SettingsError: a value that makes no sense.
         UsageError: arguments that can't be read.
         SystemExit: help was asked for and is printed.
     """
-    preset = "default"
+    chosen = {"--preset": "", "--algo": ""}
     for argument, following in itertools.pairwise([*arguments, ""]):
         name, equals, value = argument.partition("=")
-        if name == "--preset":
-            preset = value if equals else following
-    start = PRESETS.get(preset, PRESETS["default"])
+        if name in chosen:
+            chosen[name] = value if equals else following
+    start = starting_settings(*chosen.values())
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):

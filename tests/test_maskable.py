@@ -28,7 +28,7 @@ from agents.training.checkpoint import (
     write_checkpoint,
 )
 from agents.training.maskable import KEPT, OpponentPPO, PastSelves, nearest_divisor
-from agents.training.settings import Settings, SettingsError
+from agents.training.settings import PRESETS, STARTS, Settings, SettingsError
 from tricktable_env.game import Game
 from tricktable_env.interop.sb3 import make_vec_env
 from tricktable_env.opponents import AgentSpecError, decision_streams
@@ -249,15 +249,17 @@ def test_no_part_of_a_rollout_is_cut_short() -> None:
 
 def test_training_beats_random_play() -> None:
     game = make_game("tableau", suits=2, ranks=6, hand=4, piles=1, reward="margin")
-    settings = replace(SMALL, tables=64, batch_size=128, width=64, decisions=40_000, epochs=4)
-    learner = OpponentPPO(settings, game).learn(settings.decisions)
+    settings = replace(SMALL, tables=64, batch_size=128, width=64, epochs=4, gae_lambda=0.95)
+    learner = OpponentPPO(replace(settings, opponent="random", decisions=16_000), game)
+    learner.go_on()
     result = play_match(game, NetworkAgent(game, learner.network), "random", 300, 1)
     assert result.ci95[0] > 0.53
 
 
 def test_matches_are_learnt_round_by_round() -> None:
     game = make_game("tableau", suits=2, ranks=4, hand=2, piles=1, rounds_to_win=2)
-    learner = OpponentPPO(SMALL, game).learn(300)
+    learner = OpponentPPO(replace(SMALL, decisions=300), game)
+    learner.go_on()
     assert learner.game.rules.rounds_to_win == 1
     assert {episode["l"] for episode in learner.ep_info_buffer or ()} <= {4, 5}
 
@@ -324,6 +326,14 @@ def test_train_py_leaves_results_and_an_agent_of_the_same_shape(
     assert len(json.loads((folder / "learning-curve.json").read_text())) == 2
     assert json.loads((folder / "settings.json").read_text())["algo"] == "maskable-ppo"
     capsys.readouterr()
+
+
+def test_an_algorithm_starts_from_settings_of_its_own() -> None:
+    default, chosen = Settings(), train.read_settings(["--algo", "maskable-ppo"])
+    assert chosen == replace(default, algo="maskable-ppo", **STARTS["maskable-ppo"])
+    smoke = train.read_settings(["--preset=smoke", "--algo=maskable-ppo", "--tables", "7"])
+    assert (smoke.decisions, smoke.tables) == (PRESETS["smoke"].decisions, 7)
+    assert smoke.gae_lambda == STARTS["maskable-ppo"]["gae_lambda"] != default.gae_lambda
 
 
 @pytest.mark.parametrize(

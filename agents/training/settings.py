@@ -147,6 +147,23 @@ PRESETS: dict[str, Settings] = {
     "long": replace(Settings(), preset="long", decisions=200_000_000, curve_points=50),
 }
 
+STARTS: dict[str, dict[str, Any]] = {
+    "maskable-ppo": {
+        "tables": 64,
+        "batch_size": 256,
+        "epochs": 8,
+        "learning_rate": 3e-4,
+        "gae_lambda": 0.95,
+    },
+}
+"""Where settings start from with `--algo`, whatever the preset: pay that comes at the end of an
+episode wants a longer lambda, a plain perceptron more and smaller steps."""
+
+
+def starting_settings(preset: str, algo: str) -> Settings:
+    """The settings that a command line with these two changes; what is no preset is the default."""
+    return replace(PRESETS.get(preset, PRESETS["default"]), **STARTS.get(algo, {}))
+
 
 def training_rules(game: Game) -> dict[str, Any]:
     """The rules to train on: those of a game, a single round of it where it has matches."""
