@@ -149,10 +149,10 @@ PRESETS: dict[str, Settings] = {
 
 STARTS: dict[str, dict[str, Any]] = {
     "maskable-ppo": {
-        "tables": 64,
-        "batch_size": 256,
-        "epochs": 8,
-        "learning_rate": 3e-4,
+        "tables": 128,
+        "batch_size": 512,
+        "epochs": 4,
+        "learning_rate": 7e-4,
         "gae_lambda": 0.95,
     },
 }
