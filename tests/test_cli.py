@@ -243,7 +243,7 @@ def test_agents_are_listed_with_their_options(capsys: pytest.CaptureFixture[str]
     ("arguments", "parts"),
     [
         ("", ["match", "replay", "agents"]),
-        ("mach greedy random", ["mach", "match, replay, agents"]),
+        ("mach greedy random", ["mach", "match, replay, solve, agents"]),
         ("match greedy", ["B", "tricktable match --help"]),
         ("match greedy random third", ["third"]),
         ("match greedy random --deals many", ["--deals", "'many'", "INT"]),

@@ -153,6 +153,71 @@ class Replay:
 
 
 @dataclass(frozen=True)
+class Solve:
+    """Tells the tricks of the seat to act for each legal card, all cards known, both sides perfect.
+
+    The trick in progress counts; before the call it is each `trump S`. Exit code 1 when a line of
+    the file is no position, or when --seconds were too few.
+
+    Example: tricktable solve "C H - 8-15 ..4. 3D,7D ... TC,6C,4C"
+    """
+
+    position: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="POSITION")] = None
+    """The position, of any score."""
+    file: Path | None = None
+    """Positions instead: one a line, or JSON Lines with a `position` and perhaps `rules`."""
+    seconds: float | None = None
+    """Give the bounds proven by then, for each position."""
+    workers: int = 1
+    """Number of threads for the lines of a file; the answers don't depend on it."""
+    entries: int | None = None
+    """Size of the solver's table, a power of two; it changes the time alone."""
+    as_json: AsJson = False
+    """Print one JSON document, of a file a JSON line a position."""
+
+    def run(self) -> int:
+        """Solves the position, or every line of the file."""
+        with held_back():
+            from tricktable_lab import solve
+
+        if (self.position is None) == (self.file is None):
+            raise UsageError("solve takes a POSITION or --file FILE, one of the two")
+        if self.workers < 1:
+            raise UsageError(f"workers={self.workers} is not 1 or more")
+        if self.file is None:
+            return self._one(self.position or "")
+        lines = self.file.read_bytes().splitlines()
+        with _counting("positions", len(lines)) as count:
+            solutions = []
+            for number, solution in solve.solve_lines(
+                lines, self.workers, self.entries, self.seconds
+            ):
+                count(number)
+                solutions.append((number, solution))
+                if self.as_json:
+                    print(json.dumps(solve.as_json(solution)), flush=True)
+        if not self.as_json:
+            from tricktable_lab import listing
+
+            listing.show(solve.solutions_table(solutions))
+        done = (not isinstance(s, ValueError) and s.proven for _, s in solutions)
+        return DONE if all(done) else FAILED
+
+    def _one(self, position: str) -> int:
+        from tricktable_env.tableau.solver import new_memory
+        from tricktable_lab import listing, solve
+
+        memory = None if self.entries is None else new_memory(self.entries)
+        with _counting("leads searched", None) as count:
+            solution = solve.solve_text(position, None, memory, self.seconds, count)
+        if self.as_json:
+            print(json.dumps(solution.as_json()))
+        else:
+            listing.show(solve.solution_table(solution))
+        return DONE if solution.proven else FAILED
+
+
+@dataclass(frozen=True)
 class Agents:
     """Lists what can be named in an agent spec, NAME[:key=value,...], with its options.
 
@@ -216,6 +281,7 @@ class Play:
 COMMANDS: dict[str, Callable[..., Command]] = {
     "match": Match,
     "replay": Replay,
+    "solve": Solve,
     "agents": Agents,
     "play": Play,
 }
@@ -318,7 +384,7 @@ def _read(arguments: Sequence[str]) -> Command:
             command: Command = tyro.extras.subcommand_cli_from_dict(
                 COMMANDS,
                 prog="tricktable",
-                description="Matches, play, replays and agents of Trick Table's card games.",
+                description="Matches, play, replays, perfect play and agents of Trick Table's card games.",
                 args=arguments,
             )
             return command
@@ -368,6 +434,22 @@ def _progress(deals: int) -> Iterator[Progress | None]:
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task("deals", total=deals)
         yield lambda done, rate: bar.update(task, completed=done, description=f"{rate:.1%} for A")
+
+
+@contextlib.contextmanager
+def _counting(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """A count on stderr, with a bar if it has an end, where a person is looking."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(), TextColumn("{task.completed:,} {task.description}"))
+    console = Console(stderr=True)
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.update(task, completed=done)
 
 
 if __name__ == "__main__":

@@ -84,6 +84,17 @@ def place(s: Words, text: str, rules: Rules) -> None:
     """
     position = read_position(text)
     _check_fits(position, text, rules)
+    lay_out(s, position, rules)
+
+
+def lay_out(s: Words, position: Position, rules: Rules) -> None:
+    """Begins a round from a whole position, whose score and cards need not fit the rules.
+
+    Args:
+        s: `[WORDS] uint64` that holds the rules.
+        position: a position of at most MAX_PILES piles a side, with every card known.
+        rules: the rules that `s` holds.
+    """
     clear_round(s)
     for seat in (CALLER, DEALER):
         hand = position.hands[seat]
@@ -102,7 +113,7 @@ def place(s: Words, text: str, rules: Rules) -> None:
     s[LEAD] = 0 if position.lead is None else position.lead + 1
     if position.lead is not None:
         s[GONE] |= 1 << position.lead
-    s[LEFT] = rules.tricks - sum(position.tricks)
+    s[LEFT] = max(position.left(CALLER), position.left(DEALER))
     note_start(s)
 
 
