@@ -384,7 +384,7 @@ def _read(arguments: Sequence[str]) -> Command:
             command: Command = tyro.extras.subcommand_cli_from_dict(
                 COMMANDS,
                 prog="tricktable",
-                description="Matches, play, replays, perfect play and agents of Trick Table's card games.",
+                description="Plays, matches, replays and solves the card games of Trick Table.",
                 args=arguments,
             )
             return command
