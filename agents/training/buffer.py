@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,6 +17,11 @@ from agents.training.team import Team
 from tricktable_env.jit import kernel
 
 Indices: TypeAlias = npt.NDArray[np.int64]
+
+SURE = 0.98
+"""From what probability on a choice counts as sure."""
+SURE_SHARE = 0.25
+"""What part of the sure choices is learnt from."""
 
 
 class Rows(NamedTuple):
@@ -152,13 +158,16 @@ class DecisionBuffer(RolloutBuffer):
         self.returns = self.advantages + self.values
 
     def get(self, batch_size: int | None = None) -> Generator[RolloutBufferSamples, None, None]:
-        """Yields all decisions in random order, in parts that are all alike.
+        """Yields decisions in random order, in parts that are all alike.
 
-        The parts of all processes of the team together have nearly `batch_size` decisions, and
-        every process has the same number of parts.
+        Of the choices that the policy was sure of only some are learnt from, others each time: they
+        are a third of all and hardly move it. The parts of all processes of the team together
+        have nearly `batch_size` decisions, and every process has the same number of parts.
         """
-        order = self.rng.permutation(self.pos)
-        total = int(self.team.add_up(torch.tensor([self.pos])))
+        sure = self.rows.log_probs[: self.pos] > math.log(SURE)
+        order = np.flatnonzero(~sure | (self.rng.random(self.pos) < SURE_SHARE))
+        self.rng.shuffle(order)
+        total = int(self.team.add_up(torch.tensor([len(order)])))
         parts = max(1, round(total / batch_size)) if batch_size else 1
         for chosen in np.array_split(order, parts):
             arrays = (*self.rows, self.advantages, self.returns)

@@ -48,7 +48,7 @@ class Settings:
     resume: str = ""
     """Folder of a run to go on with, by its own settings: no other option goes with it."""
 
-    decisions: int = 12_000_000
+    decisions: int = 16_000_000
     """Budget: calls and plays of all seats together, forced ones included, rounded up to whole
     episodes of all tables."""
     tables: int = 1024
@@ -72,9 +72,9 @@ class Settings:
     """What a player is paid for each trick (or point) that a step puts it ahead."""
     guest: str = "greedy"
     """Spec of an agent that sits in one seat of some tables; the learner plays the others."""
-    guest_share: float = 0.5
+    guest_share: float = 1.0
     """At what part of the tables."""
-    guest_from: float = 0.6
+    guest_from: float = 0.5
     """From what part of the run on; 1 is never: self-play alone."""
     opponent: str = PAST_SELF
     """maskable-ppo alone: `self`, its past selves, or the spec of an agent, in the other seats."""
@@ -107,7 +107,7 @@ class Settings:
     """How often the agent is measured against greedy along the way; 0 is never."""
     curve_deals: int = 256
     """Duplicate deals of each of these measurements."""
-    eval_deals: int = 5000
+    eval_deals: int = 10_000
     """Duplicate deals of the last evaluation against each opponent."""
     eval_seed: int = 1
     """Decides the deals of the last evaluation, so that runs are compared on the same ones."""
