@@ -21,7 +21,7 @@ from rich.console import Console
 import train
 from agents.network import SuitNetwork
 from agents.policy import NetworkAgent, load_policy
-from agents.training.buffer import DecisionBuffer, credit
+from agents.training.buffer import SURE, SURE_SHARE, DecisionBuffer, credit
 from agents.training.progress import LearningCurve
 from agents.training.selfplay import SelfPlayPPO
 from agents.training.settings import PRESETS, Settings, SettingsError
@@ -217,6 +217,22 @@ def test_the_parts_of_a_rollout_are_nearly_alike_and_all_of_it(game: Game) -> No
     assert max(sizes) - min(sizes) <= 1
     returns = torch.cat([part.returns for part in parts])
     np.testing.assert_array_equal(np.sort(returns.numpy()), np.sort(buffer.returns))
+
+
+def test_of_sure_choices_only_some_are_learnt_from_and_others_each_time(game: Game) -> None:
+    _, buffer = collected(replace(SMALL, tables=200), game)
+    sure = np.arange(buffer.pos) % 2 == 0
+    buffer.rows.log_probs[: buffer.pos] = np.log(np.where(sure, SURE + 0.001, SURE - 0.001))
+    buffer.rows.actions[: buffer.pos] = np.arange(buffer.pos)  # a number to know each by
+    drawn = []
+    for _ in range(2):
+        rows = np.concatenate([part.actions.numpy() for part in buffer.get(64)])
+        assert len(set(rows)) == len(rows)
+        assert set(np.flatnonzero(~sure)) <= set(rows)
+        drawn.append(set(rows) & set(np.flatnonzero(sure)))
+    share = len(drawn[0]) / sure.sum()
+    assert abs(share - SURE_SHARE) < 5 * np.sqrt(SURE_SHARE / sure.sum())
+    assert drawn[0] != drawn[1]
 
 
 def test_the_buffer_grows_and_keeps_what_it_has(game: Game) -> None:
