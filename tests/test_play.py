@@ -27,9 +27,9 @@ from tricktable_env.cards import card_set, read_card
 from tricktable_env.registry import make_game
 from tricktable_lab import cli
 from tricktable_lab.choices import ChoiceError, Choices
-from tricktable_lab.match import play_match
+from tricktable_lab.play import Sitting
 from tricktable_lab.replay import replay_lines
-from tricktable_lab.screen import broken
+from tricktable_lab.screen import Screen, broken
 
 PROGRAM = [sys.executable, "-W", "error", "-m", "tricktable_lab.cli", "play"]
 SMALL = ("--rule", "suits=2", "--rule", "ranks=6", "--rule", "hand=2", "--rule", "piles=1")
@@ -40,7 +40,9 @@ Sit = Callable[..., tuple[int, str, str]]
 @pytest.fixture(autouse=True, scope="module")
 def _compiled() -> None:
     """Compiles all that is used, so that no process has to say that it does."""
-    play_match(make_game("tableau"), "greedy", "random", 1, 0)
+    for agent in ("greedy", "random"):
+        screen = Screen(io.StringIO(), None)
+        Sitting(make_game("tableau", rounds_to_win=2), agent, "caller", 0, screen, print)
 
 
 @pytest.fixture

@@ -159,6 +159,8 @@ class Sitting:
         self.states = game.new(self.seeds)
         game.deal(self.states, _ROW)
         self.single = one_round(game)
+        with held_back():
+            _run_once(self.single)
         self._begin_round()
 
     @property
@@ -298,3 +300,17 @@ class Sitting:
         seen = self.single.information_state(self.single_states[0], seat)
         last, _, beneath = seen.rpartition(" ")[2].partition("/")
         return f"{text}, which uncovers {beneath}" if last == text and beneath else text
+
+
+def _run_once(game: Game) -> None:
+    """Runs whatever is compiled that a sitting uses: nothing is to be compiled amid the game."""
+    states = game.new(np.zeros(1, np.uint64))
+    game.deal(states, _ROW)
+    for _ in range(4):
+        players = game.players(states, _ROW)
+        if players[0] != NOBODY:
+            game.step(states, _ROW, game.masks(game.views(states, _ROW, players)).argmax(1))
+    for seat in (None, 0):
+        picture(game, states[0], seat)
+    game.information_state(states[0], 0)
+    record_of(game, states[0])
