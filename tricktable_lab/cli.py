@@ -208,7 +208,7 @@ class Solve:
         from tricktable_lab import listing, solve
 
         memory = None if self.entries is None else new_memory(self.entries)
-        with _counting("leads searched", None) as count:
+        with _counting("positions searched", None) as count:
             solution = solve.solve_text(position, None, memory, self.seconds, count)
         if self.as_json:
             print(json.dumps(solution.as_json()))

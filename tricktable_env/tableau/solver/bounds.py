@@ -6,24 +6,12 @@ import numpy as np
 
 from tricktable_env.bits import ONE, ZERO, bit, first, int64, last, size
 from tricktable_env.jit import kernel
-from tricktable_env.tableau.solver.memory import LANE, STRAIN, STRINGS
-from tricktable_env.tableau.solver.strings import PLAIN_SHIFT, TRUMP_SHIFT
+from tricktable_env.tableau.solver.memory import STRAIN, STRINGS
+from tricktable_env.tableau.solver.strings import PLAIN_SHIFT, TRUMP_SHIFT, in_suit, lane_of
 from tricktable_env.tableau.state import NO_TRUMP
 
 _FOR_THE_LEAD = 30
 _FOR_A_HIDDEN_CARD = -20
-
-
-@kernel
-def lane_of(word: np.uint64, suit: int) -> np.uint64:
-    """The lane of a suit, as a number."""
-    return (word >> np.uint64(16 * suit)) & LANE
-
-
-@kernel
-def in_suit(suit: int) -> np.uint64:
-    """The mask of a suit's lane."""
-    return LANE << np.uint64(16 * suit)
 
 
 @kernel

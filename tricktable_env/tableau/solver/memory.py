@@ -16,7 +16,7 @@ from tricktable_env.cards import Words
 from tricktable_env.tableau.solver.strings import STRING_WORDS, fill_strings
 
 # -- the header ------------------------------------------------------------------------------
-NODES = 0  # leads looked at since the memory was made, a node each
+NODES = 0  # positions expanded since the memory was made
 LIMIT = 1  # the count of nodes at which a search is suspended
 SUSPENDED = 2  # 1 while a search waits to be continued
 DEPTH = 3  # the depth at which it waits
@@ -24,37 +24,33 @@ STRAIN = 4  # the trump suit, or NO_TRUMP
 STRAIN_KEY = 5  # what it adds to a key
 AGE = 6  # counts the positions asked about, 1 to 255: results of earlier ones give way first
 LAST_BUCKET = 7  # number of buckets - 1
-ROOT = 8  # [8] the position asked about, OWN to LEADER of a frame
+ROOT = 8  # [6] the position asked about, OWN to LEADER of a frame
 UNDER = 16  # [64] the card under each covering card
-PILE = 80  # [64] a random word for each covering card together with the card under it
-
-ONLY = 144  # of the search that waits: the only lead it was asked about
+ONLY = 80  # of the search that waits: the only lead it was asked about
 
 # -- the stack: a frame a trick, its leads, the replies to them ------------------------------
-FRAMES, FRAME = 152, 16
+FRAMES, FRAME = 88, 16
 LEADS, LEAD = FRAMES + 27 * FRAME, 2  # at most 26 + 25 + ... + 1 records
-REPLIES, REPLY = LEADS + 352 * LEAD, 10  # at most 26^2 + 25^2 + ... + 1
+REPLIES, REPLY = LEADS + 352 * LEAD, 8  # at most 26^2 + 25^2 + ... + 1
 STRINGS = REPLIES + 6208 * REPLY
 TABLE = STRINGS + STRING_WORDS
 ENTRY, WAYS = 2, 4  # words of an entry, entries of a bucket
 
-# -- a frame; the first nine words are also a reply's ----------------------------------------
+# -- a frame; the first seven words are also a reply's ----------------------------------------
 OWN = 0  # [2] all cards of each player
 HIDDEN = 2  # those that lie face down
 COVERS = 3  # those that lie on one
 RANKS = 4  # lanes: who owns each card that is still there; above the highest a 1 as an end
-MARKS = 5  # lanes: which of them are in HIDDEN or COVERS
-PILES = 6  # the sum of PILE over COVERS
-LEADER = 7  # who leads
-KEY = 8  # the position's key in the table
-GOAL = 9  # the question: does player 0 take that many of the tricks left?
-BASE = 10  # its first lead record
-COUNT = 11  # number of its leads
-CURRENT = 12  # record of the lead whose replies are searched, or NONE
-FREE = 13  # the first reply record that no frame uses yet
-OPEN = 14  # replies to the current lead that are not searched yet
-BEST = 15  # the lead that proved the last question about this position, or NONE
-SCORE = 9  # of a reply: how promising it is, in 64ths of a trick
+LEADER = 5  # who leads
+KEY = 6  # the position's key in the table
+GOAL = 7  # the question: does player 0 take that many of the tricks left?
+BASE = 8  # its first lead record
+COUNT = 9  # number of its leads
+CURRENT = 10  # record of the lead whose replies are searched, or NONE
+FREE = 11  # the first reply record that no frame uses yet
+OPEN = 12  # replies to the current lead that are not searched yet
+BEST = 13  # the lead that proved the last question about this position, or NONE
+SCORE = 7  # of a reply: how promising it is, in 64ths of a trick
 
 NONE = np.uint64(255)
 LANE = np.uint64(0x7FFF)
@@ -74,7 +70,7 @@ def new_memory(entries: int = 1 << 16) -> Words:
 
     Args:
         entries: results that the table holds, 16 bytes each; a power of two from 4 to 2^30. The
-            rest takes 0.6 MiB. What suits: 2^12 at 12 tricks left, 2^16 at 16, 2^20 at 20, 2^23
+            rest takes 0.5 MiB. What suits: 2^12 at 12 tricks left, 2^16 at 16, 2^20 at 20, 2^23
             for a whole deal.
 
     Returns:

@@ -10,21 +10,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from tricktable_env.bits import ONE, ZERO, bit, first, int64, mix, size
+from tricktable_env.bits import ONE, ZERO, bit, first, int64, size
 from tricktable_env.cards import SUIT_CARDS, SUIT_SIZE
 from tricktable_env.jit import kernel
 from tricktable_env.tableau.rules import first_leader, legal
-from tricktable_env.tableau.solver.bounds import estimate, in_suit
+from tricktable_env.tableau.solver.bounds import estimate
 from tricktable_env.tableau.solver.memory import (
     AGE,
     COVERS,
     HIDDEN,
     LEADER,
     LIMIT,
-    MARKS,
     NODES,
-    PILE,
-    PILES,
     RANKS,
     ROOT,
     STRAIN,
@@ -33,6 +30,8 @@ from tricktable_env.tableau.solver.memory import (
     UNDER,
 )
 from tricktable_env.tableau.solver.search import ANY, SUSPENDS, next_choice, search
+from tricktable_env.tableau.solver.strings import in_suit
+from tricktable_env.tableau.solver.table import alone
 from tricktable_env.tableau.state import (
     CALL,
     CALLER,
@@ -167,10 +166,12 @@ def _next_question(
     if wanted != ALL or size(m[ROOT]) == 0:
         return -1, ANY, 0, 0
     seat = int64(s[TURN])
+    other = m[ROOT + 1 - seat]
+    alike = alone(m, other)
     choices = _wide_set(legal(s))
     while choices != ZERO:
         before = choices
-        card, choices = next_choice(choices, m[ROOT + 1 - seat], m[ROOT + COVERS])
+        card, choices = next_choice(choices, other, m[ROOT + COVERS], alike)
         action = _narrow_card(card)
         high[action] = min(high[action], high[BEST_OF_ALL])
         if low[action] < high[action]:  # most are about as good as the best: ask about that first
@@ -231,7 +232,6 @@ def _set_root(s: np.ndarray, m: np.ndarray) -> None:
     """Makes ROOT of a state; a card led is put back among its player's, where it lies on none."""
     hidden = ZERO
     covers = ZERO
-    piles = ZERO
     for seat in range(2):
         own = _wide_set(s[HAND + seat] | s[UP + seat])
         rest = s[COVER + seat]
@@ -244,8 +244,6 @@ def _set_root(s: np.ndarray, m: np.ndarray) -> None:
             hidden |= bit(under)
             own |= bit(under)
             m[UNDER + card] = np.uint64(under)
-            m[PILE + card] = mix(np.uint64(64 * card + under + 1))
-            piles += m[PILE + card]
         m[ROOT + seat] = own
     leader = int64(s[TURN])
     if s[LEAD] != ZERO:
@@ -253,9 +251,8 @@ def _set_root(s: np.ndarray, m: np.ndarray) -> None:
         m[ROOT + leader] |= bit(_wide_card(int64(s[LEAD]) - 1))
     m[ROOT + HIDDEN] = hidden
     m[ROOT + COVERS] = covers
-    m[ROOT + PILES] = piles
     m[ROOT + LEADER] = np.uint64(leader)
-    _set_lanes(m)
+    _set_ranks(m)
     _set_strain(m, int64(s[TRUMP]))
 
 
@@ -272,12 +269,10 @@ def _set_strain(m: np.ndarray, strain: int) -> None:
 
 
 @kernel
-def _set_lanes(m: np.ndarray) -> None:
-    """Makes RANKS and MARKS of ROOT from its sets."""
+def _set_ranks(m: np.ndarray) -> None:
+    """Makes RANKS of ROOT from its sets."""
     cards = m[ROOT] | m[ROOT + 1]
-    marked = m[ROOT + HIDDEN] | m[ROOT + COVERS]
     ranks = ZERO
-    marks = ZERO
     for suit in range(4):
         at = np.uint64(16 * suit)
         rest = cards & in_suit(suit)
@@ -285,11 +280,9 @@ def _set_lanes(m: np.ndarray) -> None:
             card = np.uint64(first(rest))
             rest &= rest - ONE
             ranks |= (m[ROOT + 1] >> card & ONE) << at
-            marks |= (marked >> card & ONE) << at
             at += ONE
         ranks |= ONE << at
     m[ROOT + RANKS] = ranks
-    m[ROOT + MARKS] = marks
 
 
 @kernel
@@ -304,9 +297,8 @@ def _play_trick(m: np.ndarray, led: int, reply: int) -> int:
     if m[ROOT + COVERS] & bit(reply) != ZERO:
         m[ROOT + COVERS] ^= bit(reply)
         m[ROOT + HIDDEN] ^= bit(int64(m[UNDER + reply]))
-        m[ROOT + PILES] -= m[PILE + reply]
     m[ROOT + LEADER] = np.uint64(winner)
-    _set_lanes(m)
+    _set_ranks(m)
     return winner
 
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tricktable_env.bits import ONE, ZERO, bit, first, int64, last, popcount, size
+from tricktable_env.bits import ONE, ZERO, bit, first, has, int64, last, size
 from tricktable_env.jit import kernel
-from tricktable_env.tableau.solver.bounds import estimate, in_suit, settled
+from tricktable_env.tableau.solver.bounds import estimate, settled
 from tricktable_env.tableau.solver.memory import (
     BASE,
     BEST,
@@ -30,18 +30,14 @@ from tricktable_env.tableau.solver.memory import (
     GOAL,
     HIDDEN,
     KEY,
-    LANE,
     LEAD,
     LEADER,
     LEADS,
     LIMIT,
-    MARKS,
     NODES,
     NONE,
     ONLY,
     OPEN,
-    PILE,
-    PILES,
     RANKS,
     REPLIES,
     REPLY,
@@ -51,17 +47,21 @@ from tricktable_env.tableau.solver.memory import (
     SUSPENDED,
     UNDER,
 )
-from tricktable_env.tableau.solver.table import fetch, keep, key_of, look_up
+from tricktable_env.tableau.solver.strings import in_suit, place_of, without
+from tricktable_env.tableau.solver.table import alone, fetch, keep, key_of, look_up
 from tricktable_env.tableau.state import NO_TRUMP
 
 SUSPENDS = -1
 ANY = -1
 """Every lead may be made."""
 
+_NO_LEAD = -1
 _TAKEN = -(1 << 40)
 """The score of what is searched already."""
 _A_REPLY_MORE = 40
 _PROVED_BEFORE = 64
+_PROBED_ONLY = 4
+"""What probing settles is worth as much in the table as a search of so many tricks less."""
 
 
 @kernel
@@ -102,7 +102,7 @@ def search(m: np.ndarray, goal: int, only: int) -> int:
             m[NODES] += ONE
             answer, best = _expand(m, f, ANY if whole else only)
             if answer >= 0 and whole:
-                _note(m, f, answer, best)
+                _note(m, f, answer, best, False)
         elif answer >= 0:
             if depth == 0:
                 return answer
@@ -116,14 +116,14 @@ def search(m: np.ndarray, goal: int, only: int) -> int:
             elif m[f + OPEN] != ZERO:
                 answer = -1
             elif whole:
-                _note(m, f, answer, m[LEADS + int64(m[f + CURRENT]) * LEAD + 1] & NONE)
+                _note(m, f, answer, m[LEADS + int64(m[f + CURRENT]) * LEAD + 1] & NONE, True)
         fresh = False
         if answer >= 0:
             continue
         if m[f + CURRENT] == NONE and not _next_lead(m, f):
             answer = player
             if whole:
-                _note(m, f, answer, NONE)
+                _note(m, f, answer, NONE, True)
             continue
         answer = _next_reply(m, f)
         depth += 1
@@ -132,9 +132,11 @@ def search(m: np.ndarray, goal: int, only: int) -> int:
 
 
 @kernel
-def _note(m: np.ndarray, f: int, answer: int, best: np.uint64) -> None:
+def _note(m: np.ndarray, f: int, answer: int, best: np.uint64, searched: bool) -> None:
     """Keeps the answer to a frame's question in the table."""
-    keep(m, m[f + KEY], size(m[f]), int64(m[f + GOAL]), answer, best)
+    left = size(m[f])
+    worth = left if searched else max(1, left - _PROBED_ONLY)
+    keep(m, m[f + KEY], left, int64(m[f + GOAL]), answer, best, worth)
 
 
 @kernel
@@ -149,7 +151,8 @@ def _waits(m: np.ndarray, goal: int, only: int) -> bool:
 
 @kernel
 def _root_key(m: np.ndarray) -> np.uint64:
-    return key_of(m, m[ROOT + RANKS], m[ROOT + MARKS], m[ROOT + PILES], int64(m[ROOT + LEADER]))
+    leader = int64(m[ROOT + LEADER])
+    return key_of(m, m[ROOT], m[ROOT + 1], m[ROOT + COVERS], m[ROOT + RANKS], leader)
 
 
 @kernel
@@ -169,37 +172,29 @@ def _open_root(m: np.ndarray, goal: int, only: int) -> int:
 
 # -- probing ---------------------------------------------------------------------------------
 @kernel
-def place_of(cards: np.uint64, card: int) -> np.uint64:
-    """The bit in RANKS and MARKS of one of the cards that are still there."""
-    lane = in_suit(card >> 4)
-    return np.uint64(card & 48) + popcount(cards & lane & (bit(card) - ONE))
-
-
-@kernel
-def without(lanes: np.uint64, place: np.uint64) -> np.uint64:
-    """Lanes with one bit taken out and the bits above it moved down."""
-    low = (ONE << place) - ONE
-    lane = LANE << (place & np.uint64(48))
-    return (lanes & (low | ~lane)) | ((lanes >> ONE) & lane & ~low)
-
-
-@kernel
-def next_choice(cards: np.uint64, other: np.uint64, covers: np.uint64) -> tuple[int, np.uint64]:
+def next_choice(
+    cards: np.uint64, other: np.uint64, covers: np.uint64, alike: np.uint64
+) -> tuple[int, np.uint64]:
     """One of `cards` that differs from all choices before, and the cards still to choose from.
 
     Args:
         cards: cards of one player that may be played, some.
         other: all cards of the other player, the card just led included.
         covers: cards that lie on a face-down one.
+        alike: lanes of suits in which all cards are alike, see `table.alone`.
     """
     card = first(cards)
     mark = bit(card)
     if covers & mark != ZERO:
         return card, cards ^ mark
-    equal = cards & ~covers & in_suit(card >> 4)
-    higher = other & in_suit(card >> 4) & ~(mark - ONE)
-    if higher != ZERO:
-        equal &= bit(first(higher)) - ONE
+    equal = cards & ~covers
+    if alike & mark != ZERO:
+        equal &= alike
+    else:
+        equal &= in_suit(card >> 4)
+        higher = other & in_suit(card >> 4) & ~(mark - ONE)
+        if higher != ZERO:
+            equal &= bit(first(higher)) - ONE
     return last(equal), cards & ~equal
 
 
@@ -216,104 +211,118 @@ def _expand(m: np.ndarray, f: int, only: int) -> tuple[int, np.uint64]:
         The answer if it is settled, else -1; and the lead that proves it, or NONE.
     """
     player = int64(m[f + LEADER])
-    other = 1 - player
     goal = int64(m[f + GOAL])
-    own = m[f + player]
-    theirs = m[f + other]
-    covers0 = m[f + COVERS]
-    answers = theirs & ~m[f + HIDDEN]
-    leads = own & ~m[f + HIDDEN] if only == ANY else bit(only)
+    theirs = m[f + 1 - player]
+    alike = alone(m, theirs)
+    leads = m[f + player] & ~m[f + HIDDEN] if only == ANY else bit(only)
     free = int64(m[f + FREE])
     count = 0
-    while leads != ZERO:
-        led, leads = next_choice(leads, theirs, covers0)
-        all0 = own | theirs
-        hidden1 = m[f + HIDDEN]
-        covers1 = covers0
-        marks1 = m[f + MARKS]
-        piles1 = m[f + PILES]
-        if covers1 & bit(led) != ZERO:
-            under = int64(m[UNDER + led])
-            covers1 ^= bit(led)
-            hidden1 ^= bit(under)
-            piles1 -= m[PILE + led]
-            marks1 ^= ONE << place_of(all0, under)
-        place = place_of(all0, led)
-        ranks1 = without(m[f + RANKS], place)
-        marks1 = without(marks1, place)
-        all1 = all0 ^ bit(led)
-        follow = answers & in_suit(led >> 4)
-        if follow != ZERO:
-            losing = follow & (bit(led) - ONE)
-            beating = follow ^ losing
-        else:
-            strain = int64(m[STRAIN])
-            beating = ZERO if strain == NO_TRUMP else answers & in_suit(strain)
-            losing = answers ^ beating
+    waiting = _NO_LEAD  # its replies are looked up when the table has had time to fetch them
+    waiting_from = free
+    while leads != ZERO or waiting != _NO_LEAD:
+        led = _NO_LEAD
         start = free
-        against = False
-        while beating | losing != ZERO:
-            if beating != ZERO:
-                reply, beating = next_choice(beating, own, covers0)
-                winner = other
-            else:
-                reply, losing = next_choice(losing, own, covers0)
-                winner = player
-            hidden = hidden1
-            covers = covers1
-            marks = marks1
-            piles = piles1
-            if covers & bit(reply) != ZERO:
-                under = int64(m[UNDER + reply])
-                covers ^= bit(reply)
-                hidden ^= bit(under)
-                piles -= m[PILE + reply]
-                marks ^= ONE << place_of(all1, under)
-            place = place_of(all1, reply)
-            ranks = without(ranks1, place)
-            own0 = own ^ bit(led)
-            own1 = theirs ^ bit(reply)
-            if player == 1:
-                own0, own1 = own1, own0
-            goal1 = goal - 1 if winner == 0 else goal
-            answer = settled(m, own0, own1, hidden, covers, ranks, winner, goal1)
-            if answer == player:
-                against = True
-                break
-            if answer == other:
-                continue
-            marks = without(marks, place)
-            key = key_of(m, ranks, marks, piles, winner)
-            fetch(m, key)
-            a = REPLIES + free * REPLY
-            free += 1
-            m[a] = own0
-            m[a + 1] = own1
-            m[a + HIDDEN] = hidden
-            m[a + COVERS] = covers
-            m[a + RANKS] = ranks
-            m[a + MARKS] = marks
-            m[a + PILES] = piles
-            m[a + LEADER] = np.uint64(winner)
-            m[a + KEY] = key
-        if not against:
-            against, free, worst = _look_up_replies(m, start, free, player, goal)
-        if against:
-            free = start
-            continue
-        if free == start:
-            return other, np.uint64(led)
-        score = worst - _A_REPLY_MORE * (free - start)
-        if np.uint64(led) == m[f + BEST]:
-            score += _PROVED_BEFORE
-        a = LEADS + (int64(m[f + BASE]) + count) * LEAD
-        m[a] = np.uint64(score)
-        m[a + 1] = np.uint64(led | (start << 8) | ((free - start) << 32))
-        count += 1
+        if leads != ZERO:
+            led, leads = next_choice(leads, theirs, m[f + COVERS], alike)
+            against, free = _probe(m, f, led, start)
+            if against:
+                led = _NO_LEAD
+                if leads != ZERO:
+                    continue
+            elif free == start:
+                return 1 - player, np.uint64(led)
+        if waiting != _NO_LEAD:
+            against, end, worst = _look_up_replies(m, waiting_from, start, player, goal)
+            if not against:
+                if end == waiting_from:
+                    return 1 - player, np.uint64(waiting)
+                replies = end - waiting_from
+                score = worst - _A_REPLY_MORE * replies
+                if np.uint64(waiting) == m[f + BEST]:
+                    score += _PROVED_BEFORE
+                a = LEADS + (int64(m[f + BASE]) + count) * LEAD
+                m[a] = np.uint64(score)
+                m[a + 1] = np.uint64(waiting | (waiting_from << 8) | (replies << 32))
+                count += 1
+        waiting = led
+        waiting_from = start
     m[f + COUNT] = np.uint64(count)
     m[f + CURRENT] = NONE
     m[f + FREE] = np.uint64(free)
     return (player if count == 0 else -1), NONE
+
+
+@kernel
+def _probe(m: np.ndarray, f: int, led: int, free: int) -> tuple[bool, int]:
+    """Asks the bounds about every reply to a lead; those that stay open get a record.
+
+    Args:
+        m: the solver's memory.
+        f: the frame of the lead.
+        led: the card led.
+        free: the first free record.
+
+    Returns:
+        Whether a reply answers against the leader; and the first record that is free then.
+    """
+    player = int64(m[f + LEADER])
+    other = 1 - player
+    goal = int64(m[f + GOAL])
+    own = m[f + player]
+    theirs = m[f + other]
+    alike = alone(m, own)
+    covers1 = m[f + COVERS]
+    hidden1 = m[f + HIDDEN]
+    answers = theirs & ~hidden1
+    if has(covers1, led):
+        covers1 ^= bit(led)
+        hidden1 ^= bit(int64(m[UNDER + led]))
+    ranks1 = without(m[f + RANKS], place_of(own | theirs, led))
+    cards = (own | theirs) ^ bit(led)
+    follow = answers & in_suit(led >> 4)
+    if follow != ZERO:
+        losing = follow & (bit(led) - ONE)
+        beating = follow ^ losing
+    else:
+        strain = int64(m[STRAIN])
+        beating = ZERO if strain == NO_TRUMP else answers & in_suit(strain)
+        losing = answers ^ beating
+    start = free
+    while beating | losing != ZERO:
+        if beating != ZERO:
+            reply, beating = next_choice(beating, own, covers1, alike)
+            winner = other
+        else:
+            reply, losing = next_choice(losing, own, covers1, alike)
+            winner = player
+        hidden = hidden1
+        covers = covers1
+        if has(covers, reply):
+            covers ^= bit(reply)
+            hidden ^= bit(int64(m[UNDER + reply]))
+        ranks = without(ranks1, place_of(cards, reply))
+        own0 = own ^ bit(led)
+        own1 = theirs ^ bit(reply)
+        if player == 1:
+            own0, own1 = own1, own0
+        goal1 = goal - 1 if winner == 0 else goal
+        answer = settled(m, own0, own1, hidden, covers, ranks, winner, goal1)
+        if answer == player:
+            return True, start
+        if answer == other:
+            continue
+        key = key_of(m, own0, own1, covers, ranks, winner)
+        fetch(m, key)
+        a = REPLIES + free * REPLY
+        free += 1
+        m[a] = own0
+        m[a + 1] = own1
+        m[a + HIDDEN] = hidden
+        m[a + COVERS] = covers
+        m[a + RANKS] = ranks
+        m[a + LEADER] = np.uint64(winner)
+        m[a + KEY] = key
+    return False, free
 
 
 @kernel

@@ -71,7 +71,7 @@ def solve(
         state: `[WORDS] uint64`, unchanged; a position of any kind, but no view.
         memory: what `new_memory` made; results in it are used and new ones kept, so pass the same
             one for the positions of one deal. None makes one that suits the position.
-        nodes: a budget: how many leads it may look at.
+        nodes: a budget: how many positions it may expand.
         seconds: a budget of wall time, checked every few hundredths of a second.
         watch: called now and then with the number of nodes.
 

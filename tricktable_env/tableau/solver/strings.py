@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tricktable_env.bits import ZERO, has, int64
+from tricktable_env.bits import ONE, ZERO, bit, has, int64, popcount
 from tricktable_env.jit import kernel
 
+_LANE = np.uint64(0x7FFF)
 STRING_WORDS = 1 << 14
 PLAIN_SHIFT, TRUMP_SHIFT = 16, 32
 """Where the estimates lie: 16 bits each, signed, tricks of player 0 in 64ths. Below them `sure`."""
@@ -80,3 +81,31 @@ def _worth(owners: np.uint64, count: int, player: int, sure: int) -> tuple[float
     if mine == 0:
         plain += 0.042 * theirs
     return plain, 0.264 * ranking + 0.398 * sure + 0.189 * mine
+
+
+# -- lanes -----------------------------------------------------------------------------------
+@kernel
+def lane_of(word: np.uint64, suit: int) -> np.uint64:
+    """The lane of a suit, as a number."""
+    return (word >> np.uint64(16 * suit)) & _LANE
+
+
+@kernel
+def in_suit(suit: int) -> np.uint64:
+    """The mask of a suit's lane."""
+    return _LANE << np.uint64(16 * suit)
+
+
+@kernel
+def place_of(cards: np.uint64, card: int) -> np.uint64:
+    """The bit in RANKS of one of the cards that are still there."""
+    lane = in_suit(card >> 4)
+    return np.uint64(card & 48) + popcount(cards & lane & (bit(card) - ONE))
+
+
+@kernel
+def without(lanes: np.uint64, place: np.uint64) -> np.uint64:
+    """Lanes with one bit taken out and the bits above it moved down."""
+    low = (ONE << place) - ONE
+    lane = _LANE << (place & np.uint64(48))
+    return (lanes & (low | ~lane)) | ((lanes >> ONE) & lane & ~low)

@@ -1,8 +1,7 @@
 """The table of results: buckets of four entries, each a key and what is proven of its position.
 
-A key holds all that a value depends on, so results of any deal, trump and goal share one table.
-Two positions with one key differ in a 64-bit hash of their piles only; where no card is face down
-a key is a position's own.
+A key is a hash of 64 bits of all that a value depends on, so results of any deal, trump and goal
+share one table. Where no card is face down or alone in its suit, a key is a position's own.
 """
 
 from __future__ import annotations
@@ -14,17 +13,27 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from tricktable_env.bits import ZERO, int64
+from tricktable_env.bits import ONE, ZERO, bit, first, has, int64, popcount, size
 from tricktable_env.jit import kernel
 from tricktable_env.tableau.solver.memory import (
     AGE,
     ENTRY,
+    LANE,
     LAST_BUCKET,
     NONE,
+    STRAIN,
     STRAIN_KEY,
     TABLE,
+    UNDER,
     WAYS,
 )
+from tricktable_env.tableau.solver.strings import in_suit, place_of
+from tricktable_env.tableau.state import NO_TRUMP
+
+LANES = np.uint64(0x7FFF7FFF7FFF7FFF)
+_SPREAD_COUNTS = np.uint64(0xD6E8FEB86659FD93)
+_SPREAD_KINDS = np.uint64(0xA0761D6478BD642F)
+_SPREAD_PILES = np.uint64(0xE7037ED1A0B428DB)
 
 
 @intrinsic
@@ -44,18 +53,72 @@ def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
 
 
 @kernel
+def alone(m: np.ndarray, other: np.uint64) -> np.uint64:
+    """The lanes of the plain suits of which a player has no card, given all its cards.
+
+    Only the other player has cards there, never has to follow, and is never beaten but by a trump:
+    what it has in such suits is all alike.
+    """
+    some = (other + LANES) & ~LANES  # the bit above each lane that holds a card
+    lanes = ((~LANES & ~some) >> np.uint64(15)) * LANE
+    strain = int64(m[STRAIN])
+    return lanes & ~in_suit(strain) if strain != NO_TRUMP else lanes
+
+
+@kernel
 def key_of(
-    m: np.ndarray, ranks: np.uint64, marks: np.uint64, piles: np.uint64, leader: int
+    m: np.ndarray,
+    own0: np.uint64,
+    own1: np.uint64,
+    covers: np.uint64,
+    ranks: np.uint64,
+    leader: int,
 ) -> np.uint64:
-    """The key of a position: each step is one to one in `ranks`, whatever the rest."""
+    """The key of a position, the same for positions that differ only in cards that are alike.
+
+    Alike are cards of one player between which no card of the other lies, and see `alone`. Of
+    piles it takes a sum over the covering cards, of random words of what they and the cards under
+    them are alike to.
+    """
+    alone0 = alone(m, own1)
+    alone1 = alone(m, own0)
+    alike = (alone0 & own0) | (alone1 & own1)
+    total = ZERO
+    if alike != ZERO:
+        total = np.uint64(64 * size(alone0 & own0) + size(alone1 & own1)) * _SPREAD_COUNTS
+        for suit in range(4):
+            if alike & in_suit(suit) != ZERO:
+                ranks = (ranks & ~in_suit(suit)) | bit(16 * suit)
+    if covers != ZERO:
+        cards = own0 | own1
+        changes = ranks ^ (ranks >> ONE)
+        while covers != ZERO:
+            card = first(covers)
+            covers &= covers - ONE
+            under = int64(m[UNDER + card])
+            kinds = _kind(cards, alike, changes, card) << np.uint64(6)
+            kinds |= _kind(cards, alike, changes, under)
+            word = (kinds << ONE | (own0 >> np.uint64(card) & ONE)) * _SPREAD_KINDS
+            word ^= word >> np.uint64(29)
+            total += word * _SPREAD_PILES
     key = ranks | (np.uint64(leader) << np.uint64(15)) | m[STRAIN_KEY]
     key *= np.uint64(0x9E3779B97F4A7C15)
     key ^= key >> np.uint64(32)
-    key += marks * np.uint64(0xD6E8FEB86659FD93) + piles
+    key += total
     key *= np.uint64(0xBF58476D1CE4E5B9)
     key ^= key >> np.uint64(29)
     key *= np.uint64(0x94D049BB133111EB)
     return key ^ (key >> np.uint64(32))
+
+
+@kernel
+def _kind(cards: np.uint64, alike: np.uint64, changes: np.uint64, card: int) -> np.uint64:
+    """A number below 64 that cards of one player share when they are alike."""
+    if has(alike, card):
+        return np.uint64(63)
+    suit = card >> 4
+    below = in_suit(suit) & ((ONE << place_of(cards, card)) - ONE)
+    return np.uint64(suit) << np.uint64(4) | popcount(changes & below)
 
 
 @kernel
@@ -70,7 +133,7 @@ def fetch(m: np.ndarray, key: np.uint64) -> None:
 
 
 # An entry's second word: tricks that player 0 surely takes (bits 0-4), 31 less those it can take
-# at most (5-9), tricks left (10-14), the best lead (16-23), the age (24-31); 0 where it is empty.
+# at most (5-9), the worth (10-14), the best lead (16-23), the age (24-31); 0 where it is empty.
 @kernel
 def look_up(m: np.ndarray, key: np.uint64, goal: int) -> tuple[int, np.uint64]:
     """Whether player 0 takes `goal` tricks, 1 or 0, -1 unknown; and the best lead known."""
@@ -88,7 +151,9 @@ def look_up(m: np.ndarray, key: np.uint64, goal: int) -> tuple[int, np.uint64]:
 
 
 @kernel
-def keep(m: np.ndarray, key: np.uint64, left: int, goal: int, result: int, best: np.uint64) -> None:
+def keep(
+    m: np.ndarray, key: np.uint64, left: int, goal: int, result: int, best: np.uint64, worth: int
+) -> None:
     """Notes a result, in place of the one with the least worth in its bucket.
 
     Args:
@@ -98,6 +163,7 @@ def keep(m: np.ndarray, key: np.uint64, left: int, goal: int, result: int, best:
         goal: the question answered.
         result: 1 when player 0 takes `goal` tricks, else 0.
         best: the lead that proves it, or NONE.
+        worth: 1 to 31, how much it took to find it.
     """
     entry = _bucket(m, key)
     at = entry
@@ -113,16 +179,16 @@ def keep(m: np.ndarray, key: np.uint64, left: int, goal: int, result: int, best:
             if best == NONE:
                 best = (data >> np.uint64(16)) & NONE
             break
-        worth = int64((data >> np.uint64(10)) & np.uint64(31))
+        kept = int64((data >> np.uint64(10)) & np.uint64(31))
         if data >> np.uint64(24) == m[AGE]:
-            worth += 32
-        if worth < least:
-            least = worth
+            kept += 32
+        if kept < least:
+            least = kept
             at = entry + ENTRY * way
     if result == 1:
         low = max(low, goal)
     else:
         high = min(high, goal - 1)
     m[at] = key
-    data = np.uint64(low | ((31 - high) << 5) | (left << 10))
+    data = np.uint64(low | ((31 - high) << 5) | (worth << 10))
     m[at + 1] = data | (best << np.uint64(16)) | (m[AGE] << np.uint64(24))
