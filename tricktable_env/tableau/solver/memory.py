@@ -41,7 +41,7 @@ OWN = 0  # [2] all cards of each player
 HIDDEN = 2  # those that lie face down
 COVERS = 3  # those that lie on one
 RANKS = 4  # lanes: who owns each card that is still there; above the highest a 1 as an end
-LEADER = 5  # who leads
+LEADER = 5  # who leads (bit 0), and CHECK: bits of a second key, but in ROOT
 KEY = 6  # the position's key in the table
 GOAL = 7  # the question: does player 0 take that many of the tricks left?
 BASE = 8  # its first lead record
@@ -53,6 +53,7 @@ BEST = 13  # the lead that proved the last question about this position, or NONE
 SCORE = 7  # of a reply: how promising it is, in 64ths of a trick
 
 NONE = np.uint64(255)
+CHECK = np.uint64(0xFFFFFFFF00000000)
 LANE = np.uint64(0x7FFF)
 
 MAX_ENTRIES = 1 << 30

@@ -20,6 +20,7 @@ from tricktable_env.tableau.solver.bounds import estimate, settled
 from tricktable_env.tableau.solver.memory import (
     BASE,
     BEST,
+    CHECK,
     COUNT,
     COVERS,
     CURRENT,
@@ -92,7 +93,7 @@ def search(m: np.ndarray, goal: int, only: int) -> int:
     fresh = True
     while True:
         whole = depth > 0 or only == ANY  # what holds for one lead is no result of the position
-        player = int64(m[f + LEADER])
+        player = int64(m[f + LEADER] & ONE)
         if fresh:
             if m[NODES] >= m[LIMIT]:
                 m[SUSPENDED] = ONE
@@ -109,7 +110,7 @@ def search(m: np.ndarray, goal: int, only: int) -> int:
             depth -= 1
             f -= FRAME
             whole = depth > 0 or only == ANY
-            player = int64(m[f + LEADER])
+            player = int64(m[f + LEADER] & ONE)
             if answer == player:  # against the leader
                 m[f + CURRENT] = NONE
                 answer = -1
@@ -136,7 +137,7 @@ def _note(m: np.ndarray, f: int, answer: int, best: np.uint64, searched: bool) -
     """Keeps the answer to a frame's question in the table."""
     left = size(m[f])
     worth = left if searched else max(1, left - _PROBED_ONLY)
-    keep(m, m[f + KEY], left, int64(m[f + GOAL]), answer, best, worth)
+    keep(m, m[f + KEY], m[f + LEADER] & CHECK, left, int64(m[f + GOAL]), answer, best, worth)
 
 
 @kernel
@@ -144,13 +145,14 @@ def _waits(m: np.ndarray, goal: int, only: int) -> bool:
     """Whether a search of this very question is suspended; it no longer counts as waiting."""
     same = m[SUSPENDED] != ZERO and int64(m[ONLY]) == only and int64(m[FRAMES + GOAL]) == goal
     m[SUSPENDED] = ZERO
-    for word in range(LEADER + 1):
+    for word in range(LEADER):
         same &= m[FRAMES + word] == m[ROOT + word]
-    return same and m[FRAMES + KEY] == _root_key(m)
+    key, check = _root_key(m)
+    return same and m[FRAMES + KEY] == key and m[FRAMES + LEADER] == m[ROOT + LEADER] | check
 
 
 @kernel
-def _root_key(m: np.ndarray) -> np.uint64:
+def _root_key(m: np.ndarray) -> tuple[np.uint64, np.uint64]:
     leader = int64(m[ROOT + LEADER])
     return key_of(m, m[ROOT], m[ROOT + 1], m[ROOT + COVERS], m[ROOT + RANKS], leader)
 
@@ -161,11 +163,12 @@ def _open_root(m: np.ndarray, goal: int, only: int) -> int:
     for word in range(LEADER + 1):
         m[FRAMES + word] = m[ROOT + word]
     f = FRAMES
-    m[f + KEY] = _root_key(m)
+    m[f + KEY], check = _root_key(m)
+    m[f + LEADER] |= check
     m[f + GOAL] = np.uint64(goal)
     m[f + BASE] = ZERO
     m[f + FREE] = ZERO
-    answer, best = look_up(m, m[f + KEY], goal)
+    answer, best = look_up(m, m[f + KEY], m[f + LEADER] & CHECK, goal)
     m[f + BEST] = best
     return answer if only == ANY else -1
 
@@ -210,7 +213,7 @@ def _expand(m: np.ndarray, f: int, only: int) -> tuple[int, np.uint64]:
     Returns:
         The answer if it is settled, else -1; and the lead that proves it, or NONE.
     """
-    player = int64(m[f + LEADER])
+    player = int64(m[f + LEADER] & ONE)
     goal = int64(m[f + GOAL])
     theirs = m[f + 1 - player]
     alike = alone(m, theirs)
@@ -265,7 +268,7 @@ def _probe(m: np.ndarray, f: int, led: int, free: int) -> tuple[bool, int]:
     Returns:
         Whether a reply answers against the leader; and the first record that is free then.
     """
-    player = int64(m[f + LEADER])
+    player = int64(m[f + LEADER] & ONE)
     other = 1 - player
     goal = int64(m[f + GOAL])
     own = m[f + player]
@@ -311,7 +314,7 @@ def _probe(m: np.ndarray, f: int, led: int, free: int) -> tuple[bool, int]:
             return True, start
         if answer == other:
             continue
-        key = key_of(m, own0, own1, covers, ranks, winner)
+        key, check = key_of(m, own0, own1, covers, ranks, winner)
         fetch(m, key)
         a = REPLIES + free * REPLY
         free += 1
@@ -320,7 +323,7 @@ def _probe(m: np.ndarray, f: int, led: int, free: int) -> tuple[bool, int]:
         m[a + HIDDEN] = hidden
         m[a + COVERS] = covers
         m[a + RANKS] = ranks
-        m[a + LEADER] = np.uint64(winner)
+        m[a + LEADER] = np.uint64(winner) | check
         m[a + KEY] = key
     return False, free
 
@@ -346,9 +349,9 @@ def _look_up_replies(
     i = start
     while i < free:
         a = REPLIES + i * REPLY
-        winner = int64(m[a + LEADER])
+        winner = int64(m[a + LEADER] & ONE)
         goal1 = goal - 1 if winner == 0 else goal
-        answer, _ = look_up(m, m[a + KEY], goal1)
+        answer, _ = look_up(m, m[a + KEY], m[a + LEADER] & CHECK, goal1)
         if answer == player:
             return True, start, worst
         if answer >= 0:
@@ -402,10 +405,10 @@ def _next_reply(m: np.ndarray, f: int) -> int:
     g = f + FRAME
     for i in range(KEY + 1):
         m[g + i] = m[a + i]
-    goal = int64(m[f + GOAL]) - (1 if m[g + LEADER] == ZERO else 0)
+    goal = int64(m[f + GOAL]) - (1 if m[g + LEADER] & ONE == ZERO else 0)
     m[g + GOAL] = np.uint64(goal)
     m[g + BASE] = m[f + BASE] + m[f + COUNT]
     m[g + FREE] = m[f + FREE]
-    answer, lead = look_up(m, m[g + KEY], goal)
+    answer, lead = look_up(m, m[g + KEY], m[g + LEADER] & CHECK, goal)
     m[g + BEST] = lead
     return answer

@@ -1,7 +1,7 @@
 """The table of results: buckets of four entries, each a key and what is proven of its position.
 
-A key is a hash of 64 bits of all that a value depends on, so results of any deal, trump and goal
-share one table. Where no card is face down or alone in its suit, a key is a position's own.
+A key is a hash of all that a value depends on, 64 bits and 32 to confirm them, so results of any
+deal, trump and goal share one table.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tricktable_env.bits import ONE, ZERO, bit, first, has, int64, popcount, siz
 from tricktable_env.jit import kernel
 from tricktable_env.tableau.solver.memory import (
     AGE,
+    CHECK,
     ENTRY,
     LANE,
     LAST_BUCKET,
@@ -73,8 +74,8 @@ def key_of(
     covers: np.uint64,
     ranks: np.uint64,
     leader: int,
-) -> np.uint64:
-    """The key of a position, the same for positions that differ only in cards that are alike.
+) -> tuple[np.uint64, np.uint64]:
+    """The key of a position and the bits that confirm it, whichever of its cards are alike.
 
     Alike are cards of one player between which no card of the other lies, and see `alone`. Of
     piles it takes a sum over the covering cards, of random words of what they and the cards under
@@ -102,13 +103,14 @@ def key_of(
             word ^= word >> np.uint64(29)
             total += word * _SPREAD_PILES
     key = ranks | (np.uint64(leader) << np.uint64(15)) | m[STRAIN_KEY]
+    check = (key ^ (key >> np.uint64(27))) * _SPREAD_KINDS + total * _SPREAD_COUNTS
     key *= np.uint64(0x9E3779B97F4A7C15)
     key ^= key >> np.uint64(32)
     key += total
     key *= np.uint64(0xBF58476D1CE4E5B9)
     key ^= key >> np.uint64(29)
     key *= np.uint64(0x94D049BB133111EB)
-    return key ^ (key >> np.uint64(32))
+    return key ^ (key >> np.uint64(32)), check & CHECK
 
 
 @kernel
@@ -133,14 +135,14 @@ def fetch(m: np.ndarray, key: np.uint64) -> None:
 
 
 # An entry's second word: tricks that player 0 surely takes (bits 0-4), 31 less those it can take
-# at most (5-9), the worth (10-14), the best lead (16-23), the age (24-31); 0 where it is empty.
+# at most (5-9), the worth (10-14), the best lead (16-23), the age (24-31), CHECK; 0 where empty.
 @kernel
-def look_up(m: np.ndarray, key: np.uint64, goal: int) -> tuple[int, np.uint64]:
+def look_up(m: np.ndarray, key: np.uint64, check: np.uint64, goal: int) -> tuple[int, np.uint64]:
     """Whether player 0 takes `goal` tricks, 1 or 0, -1 unknown; and the best lead known."""
     at = _bucket(m, key)
     for way in range(WAYS):
         data = m[at + ENTRY * way + 1]
-        if m[at + ENTRY * way] == key and data != ZERO:
+        if m[at + ENTRY * way] == key and _confirms(data, check):
             best = (data >> np.uint64(16)) & NONE
             if int64(data & np.uint64(31)) >= goal:
                 return 1, best
@@ -151,14 +153,28 @@ def look_up(m: np.ndarray, key: np.uint64, goal: int) -> tuple[int, np.uint64]:
 
 
 @kernel
+def _confirms(data: np.uint64, check: np.uint64) -> bool:
+    """Whether an entry is in use, and its position the one of this check."""
+    return data != ZERO and (data ^ check) & CHECK == ZERO
+
+
+@kernel
 def keep(
-    m: np.ndarray, key: np.uint64, left: int, goal: int, result: int, best: np.uint64, worth: int
+    m: np.ndarray,
+    key: np.uint64,
+    check: np.uint64,
+    left: int,
+    goal: int,
+    result: int,
+    best: np.uint64,
+    worth: int,
 ) -> None:
     """Notes a result, in place of the one with the least worth in its bucket.
 
     Args:
         m: the solver's memory.
         key: the position.
+        check: the bits that confirm it.
         left: tricks left.
         goal: the question answered.
         result: 1 when player 0 takes `goal` tricks, else 0.
@@ -172,7 +188,7 @@ def keep(
     high = left
     for way in range(WAYS):
         data = m[entry + ENTRY * way + 1]
-        if m[entry + ENTRY * way] == key and data != ZERO:
+        if m[entry + ENTRY * way] == key and _confirms(data, check):
             at = entry + ENTRY * way
             low = int64(data & np.uint64(31))
             high = 31 - int64((data >> np.uint64(5)) & np.uint64(31))
@@ -180,7 +196,7 @@ def keep(
                 best = (data >> np.uint64(16)) & NONE
             break
         kept = int64((data >> np.uint64(10)) & np.uint64(31))
-        if data >> np.uint64(24) == m[AGE]:
+        if data >> np.uint64(24) & NONE == m[AGE]:
             kept += 32
         if kept < least:
             least = kept
@@ -191,4 +207,4 @@ def keep(
         high = min(high, goal - 1)
     m[at] = key
     data = np.uint64(low | ((31 - high) << 5) | (worth << 10))
-    m[at + 1] = data | (best << np.uint64(16)) | (m[AGE] << np.uint64(24))
+    m[at + 1] = data | (best << np.uint64(16)) | (m[AGE] << np.uint64(24)) | check
