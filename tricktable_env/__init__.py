@@ -36,7 +36,10 @@ class Registered(NamedTuple):
     """Below `tricktable_env`; it has `env` and `raw_env`."""
 
 
-ENVIRONMENTS = (Registered("TrickTable/Tableau-v0", "tableau", "tableau_v0"),)
+ENVIRONMENTS = (
+    Registered("TrickTable/Tableau-v0", "tableau", "tableau_v0"),
+    Registered("TrickTable/Honors-v0", "honors", "honors_v0"),
+)
 
 
 def _register() -> None:

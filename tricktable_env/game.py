@@ -215,10 +215,10 @@ class Game(Protocol):
         """What the infos of last steps carry, by key: `winner`, and `tricks` or `points`.
 
         Args:
-            states: `[n, W] uint64`, episodes that are over.
+            states: `[n, W] uint64`, episodes that are over, or rounds that are not yet.
 
         Returns:
-            Arrays of n rows each; texts are objects.
+            Arrays of n rows each; texts are objects, and the winner None before the end.
         """
 
     def shares(self, states: Words) -> npt.NDArray[np.float64]:
@@ -240,8 +240,18 @@ class Game(Protocol):
     def information_state(self, state: Words, seat: Seat) -> str:
         """Writes all that a seat has seen, in order."""
 
+    def record(self, state: Words) -> tuple[str, list[Action]]:
+        """Tells a round, finished or not, from all that its state remembers.
+
+        Returns:
+            The position that it started from, and the actions since.
+
+        Raises:
+            PositionError: the state is a view, which lacks the hidden cards.
+        """
+
     def action_text(self, action: Action) -> str:
-        """Writes an action: `AS`, `trump S`."""
+        """Writes an action: `AS`, `trump S`, `announce 3`."""
 
     def read_action(self, text: str) -> Action:
         """Reads an action.
@@ -266,6 +276,17 @@ def check_options(name: str, rules_type: type[Any], options: Mapping[str, Any]) 
         raise RulesError(
             f"no option {', '.join(map(repr, unknown))}; options of {name} are {', '.join(known)}"
         )
+
+
+def whole_numbers(actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Actions of any kind of integer as `int64`; a kernel would cut a fraction off.
+
+    Raises:
+        ValueError: they are no integers.
+    """
+    if actions.dtype.kind not in "iu":
+        raise ValueError(f"actions of dtype {actions.dtype}: an action is a whole number")
+    return actions.astype(np.int64, copy=False)
 
 
 def outcome_of(game: Game, state: Words) -> dict[str, Any]:

@@ -7,7 +7,10 @@ from typing import Any, cast
 
 from tricktable_env.game import Game, RulesError, check_options
 
-GAMES: dict[str, str] = {"tableau": "tricktable_env.tableau:Tableau"}
+GAMES: dict[str, str] = {
+    "tableau": "tricktable_env.tableau:Tableau",
+    "honors": "tricktable_env.honors:Honors",
+}
 """Name of a game and where its class is: `module:class`."""
 
 

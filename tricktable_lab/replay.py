@@ -1,9 +1,9 @@
 """Records of games: one JSON object a line, one round each, played again through the engine.
 
 A record has `game`, `rules` (what differs from the default), `position` (the start: before the
-call, or after it with trump set) and `plays`; when finished also `tricks` and `winner`. Whatever
-else a writer adds is kept, and `legal_counts`, the number of legal actions at every play, is
-checked as the result is.
+call, or after it with trump set) and `plays`; when finished also `tricks` (or `points`) and
+`winner`. Whatever else a writer adds is kept, and `legal_counts`, the number of legal actions at
+every play, is checked as the result is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from tricktable_env.cards import Words
-from tricktable_env.game import ENDED, ILLEGAL, NOBODY, Game, PositionError, RulesError, outcome_of
+from tricktable_env.game import ENDED, ILLEGAL, NOBODY, Game, RulesError, outcome_of
 from tricktable_env.registry import make_game
 
 _OF_MATCHES = ("rounds_to_win", "match_reward")
@@ -45,7 +45,7 @@ class Replay:
     """A record played through."""
 
     outcome: Mapping[str, Any]
-    """`tricks` and `winner`, which is None while the round is not over."""
+    """`tricks` or `points`, and `winner`, which is None while the round is not over."""
     legal_counts: tuple[int, ...]
     """Number of legal actions at every play."""
 
@@ -111,7 +111,7 @@ def replay_record(record: Mapping[str, Any]) -> Replay:
             raise RecordError(f"ply {ply}: {_short(text)} is played when the round is over", ply)
         count, over = _play(game, state, text, ply)
         counts.append(count)
-    outcome = _outcome(game, state[0], over)
+    outcome = _outcome(game, state[0])
     _check_stated(record, outcome, counts)
     return Replay(outcome, tuple(counts))
 
@@ -144,12 +144,9 @@ def _play(game: Game, state: Words, text: object, ply: int) -> tuple[int, bool]:
     return int(mask.sum()), bool(status[0] == ENDED)
 
 
-def _outcome(game: Game, state: Words, over: bool) -> dict[str, Any]:
-    if over:
-        result = {key: _plain(value) for key, value in outcome_of(game, state).items()}
-        return result | {"winner": result.pop("winner")}  # the winner comes last
-    score = game.position(state).split(" ")[3]
-    return {"tricks": [int(tricks) for tricks in score.split("-")], "winner": None}
+def _outcome(game: Game, state: Words) -> dict[str, Any]:
+    result = {key: _plain(value) for key, value in outcome_of(game, state).items()}
+    return result | {"winner": result.pop("winner")}  # the winner comes last
 
 
 def _check_stated(record: Mapping[str, Any], outcome: Mapping[str, Any], counts: list[int]) -> None:
@@ -203,23 +200,15 @@ def record_of(game: Game, state: Words, **more: Any) -> dict[str, Any]:
     Raises:
         PositionError: the state is a view, which lacks the hidden cards.
     """
-    from tricktable_env.tableau import infostate
-    from tricktable_env.tableau import state as words
-
-    start = infostate.at_first_play(state)
-    if int(state[words.VIEWER]):
-        raise PositionError("a view has no record: it lacks the hidden cards")
-    events = words.history(state)
-    if events and events[0][1] >= words.CALL:
-        start[words.TRUMP], start[words.TURN] = words.NOT_CALLED, words.CALLER
+    position, actions = game.record(state)
     record = {
         "game": game.name,
         "rules": rules_of(game),
-        "position": game.position(start),
-        "plays": [game.action_text(action) for _, action, _ in events],
+        "position": position,
+        "plays": [game.action_text(action) for action in actions],
     }
     over = game.players(state[None], np.zeros(1, np.int64))[0] == NOBODY
-    return record | (_outcome(game, state, True) if over else {}) | more
+    return record | (_outcome(game, state) if over else {}) | more
 
 
 def one_round(game: Game) -> Game:

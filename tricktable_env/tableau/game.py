@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tricktable_env.cards import Mask, Seat, Words
-from tricktable_env.game import Action, Bytes, Player, Rows, Slice, check_options
+from tricktable_env.game import Action, Bytes, Player, Rows, Slice, check_options, whole_numbers
 from tricktable_env.tableau import batch, notation, observation, positions
 from tricktable_env.tableau.rules import DRAW, Rules, deal_order, pack_options, player_of
 from tricktable_env.tableau.state import (
     CALLER,
     DEALER,
     DECK,
+    LEFT,
     MATCH,
     NUM_ACTIONS,
     OPTIONS,
@@ -104,9 +105,7 @@ class Tableau:
     ) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
         status = np.empty(len(rows), np.int8)
         paid = np.empty((len(rows), 2), np.float32)
-        if actions.dtype != np.int64:
-            actions = _whole_numbers(actions)
-        batch.step_rows(states, rows, actions, status, paid)
+        batch.step_rows(states, rows, whole_numbers(actions), status, paid)
         return status, paid
 
     # -- what is seen ------------------------------------------------------------------------
@@ -153,9 +152,9 @@ class Tableau:
 
     # -- words -------------------------------------------------------------------------------
     def outcomes(self, states: Words) -> dict[str, npt.NDArray[Any]]:
-        result = states[:, RESULT].astype(np.int64)
-        tricks = np.stack([result >> 2 & 31, result >> 7 & 31], 1)
-        return {"winner": _WINNERS[result >> 12 & 3], "tricks": tricks}
+        winners = _WINNERS[states[:, RESULT].astype(np.int64) >> 12 & 3]
+        winners[states[:, LEFT] != 0] = None
+        return {"winner": winners, "tricks": states[:, TRICKS : TRICKS + 2].astype(np.int64)}
 
     def shares(self, states: Words) -> npt.NDArray[np.float64]:
         result = states[:, RESULT].astype(np.int64)
@@ -174,6 +173,9 @@ class Tableau:
 
     def information_state(self, state: Words, seat: Seat) -> str:
         return positions.information_state(state, seat)
+
+    def record(self, state: Words) -> tuple[str, list[Action]]:
+        return positions.record(state)
 
     def action_text(self, action: Action) -> str:
         return notation.action_text(action)
@@ -197,10 +199,3 @@ def _begin(state: Words) -> None:
 def _check_players(players: npt.NDArray[np.int64]) -> None:
     if not batch.are_players(players):
         raise ValueError(f"players are 0 and 1, not {players.tolist()}")
-
-
-def _whole_numbers(actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Actions of another kind of integer; a kernel would cut a fraction off."""
-    if actions.dtype.kind not in "iu":
-        raise ValueError(f"actions of dtype {actions.dtype}: an action is a whole number")
-    return actions.astype(np.int64)

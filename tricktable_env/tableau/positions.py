@@ -18,7 +18,7 @@ from tricktable_env.cards import (
     card_text,
     cards_of,
 )
-from tricktable_env.game import PositionError
+from tricktable_env.game import Action, PositionError
 from tricktable_env.tableau.infostate import (
     at_first_play,
     view_of,
@@ -279,6 +279,20 @@ def _play_text(card: Card, reveal: int) -> str:
     if reveal == FROM_HAND:
         return card_text(card)
     return f"{card_text(card)}/" + ("" if reveal == BARE else card_text(reveal - 1))
+
+
+def record(s: Words) -> tuple[str, list[Action]]:
+    """Tells a round from all that its state remembers: the position it started from, the actions.
+
+    Raises:
+        PositionError: a view, which lacks the hidden cards.
+    """
+    if int(s[VIEWER]):
+        raise PositionError("a view has no record: it lacks the hidden cards")
+    events, start = history(s), at_first_play(s)
+    if events and events[0][1] >= CALL:
+        start[TRUMP], start[TURN] = NOT_CALLED, CALLER
+    return position_of(start).text(), [action for _, action, _ in events]
 
 
 def check_deck(deck: Sequence[int], rules: Rules) -> None:

@@ -1,0 +1,136 @@
+"""The batch loops of Honors: module-level kernels over rows of packed states.
+
+They live beside the rules because a kernel made by a factory would be compiled again by every
+process. `rows` picks the rows of a batch; results stand in the order of `rows`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tricktable_env.bits import ZERO, int64
+from tricktable_env.game import ENDED, ILLEGAL, NOBODY, RUNNING
+from tricktable_env.honors.infostate import view
+from tricktable_env.honors.observation import encode, encode_full, encode_history, set_mask
+from tricktable_env.honors.rules import deal, num_players, points_of, rewards, step, winners
+from tricktable_env.honors.sampling import sample
+from tricktable_env.honors.state import LEFT, TURN, WORDS
+from tricktable_env.jit import kernel
+
+
+@kernel
+def deal_rows(states: np.ndarray, rows: np.ndarray) -> None:
+    """Deals a new game in each row, from the row's stream."""
+    for i in range(rows.shape[0]):
+        deal(states[rows[i]])
+
+
+@kernel
+def step_rows(
+    states: np.ndarray,
+    rows: np.ndarray,
+    actions: np.ndarray,
+    status: np.ndarray,
+    paid: np.ndarray,
+) -> None:
+    """Takes an action in each row; see `Game.step`."""
+    for i in range(rows.shape[0]):
+        s = states[rows[i]]
+        if step(s, actions[i]):
+            status[i] = ENDED if s[LEFT] == ZERO else RUNNING
+            rewards(s, paid[i])
+        else:
+            status[i] = ILLEGAL
+            for player in range(paid.shape[1]):
+                paid[i, player] = 0.0
+
+
+@kernel
+def player_rows(states: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
+    """Writes who is to act in each row; NOBODY where all is over."""
+    for i in range(rows.shape[0]):
+        s = states[rows[i]]
+        out[i] = NOBODY if s[LEFT] == ZERO else int64(s[TURN])
+
+
+@kernel
+def are_players(players: np.ndarray, count: int) -> bool:
+    """Whether all are 0 to `count` - 1: a view of anybody else would be of nothing, or of all."""
+    ok = True
+    for i in range(players.shape[0]):
+        ok &= 0 <= players[i] < count
+    return ok
+
+
+@kernel
+def view_rows(states: np.ndarray, rows: np.ndarray, players: np.ndarray, out: np.ndarray) -> None:
+    """Packs the view of a player in each row."""
+    for i in range(rows.shape[0]):
+        view(states[rows[i]], players[i], out[i])
+
+
+@kernel
+def mask_rows(views: np.ndarray, masks: np.ndarray) -> None:
+    """Writes the mask of each view."""
+    for i in range(views.shape[0]):
+        set_mask(views[i], masks[i])
+
+
+@kernel
+def encode_rows(views: np.ndarray, out: np.ndarray, masks: np.ndarray) -> None:
+    """Writes the flat observation and the mask of each view."""
+    for i in range(views.shape[0]):
+        encode(views[i], out[i], masks[i])
+
+
+@kernel
+def observe_rows(
+    states: np.ndarray, rows: np.ndarray, players: np.ndarray, out: np.ndarray, masks: np.ndarray
+) -> None:
+    """Writes the flat observation and the mask of a player in each row, through its view."""
+    v = np.empty(WORDS, np.uint64)
+    for i in range(rows.shape[0]):
+        view(states[rows[i]], players[i], v)
+        encode(v, out[i], masks[i])
+
+
+@kernel
+def history_rows(
+    states: np.ndarray, rows: np.ndarray, players: np.ndarray, out: np.ndarray
+) -> None:
+    """Writes the history of each row as a player has seen it, through its view."""
+    v = np.empty(WORDS, np.uint64)
+    for i in range(rows.shape[0]):
+        view(states[rows[i]], players[i], v)
+        encode_history(v, players[i], out[i])
+
+
+@kernel
+def full_rows(
+    states: np.ndarray, rows: np.ndarray, players: np.ndarray, out: np.ndarray, masks: np.ndarray
+) -> None:
+    """Writes the full-information tensor of a player in each row."""
+    for i in range(rows.shape[0]):
+        encode_full(states[rows[i]], players[i], out[i], masks[i])
+
+
+@kernel
+def sample_rows(views: np.ndarray, words: np.ndarray, out: np.ndarray) -> None:
+    """Draws a state for each view; `words[i]` is the stream of row i."""
+    for i in range(views.shape[0]):
+        sample(views[i], words, i, out[i])
+
+
+@kernel
+def result_rows(states: np.ndarray, points: np.ndarray, won: np.ndarray) -> None:
+    """Writes the points of each player in each row so far, and who has the most.
+
+    Args:
+        states: `[n, WORDS] uint64`.
+        points: `[n, P] int64`, overwritten.
+        won: `[n] uint64`, overwritten with sets of seats.
+    """
+    for i in range(states.shape[0]):
+        for seat in range(num_players(states[i])):
+            points[i, seat] = points_of(states[i], seat)
+        won[i] = winners(states[i])

@@ -1,0 +1,433 @@
+"""The observation of a view: one table of names that encoder, decoder and documentation share.
+
+The flat observation is suit-major: for each suit of S H D C the planes (13 ranks each, 2 to A),
+then the flags; behind the four suits the numbers; last `legal`, the action mask once more, so that
+a policy that gets nothing else still can't play an illegal card. Its size depends on the number of
+players: `NAME_1` is of the next player clockwise, `NAME_2` of the one after, and so on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tricktable_env.bits import ONE, ZERO, bit, has, int64, spread, store_word
+from tricktable_env.cards import NUM_CARDS, SUIT_CARDS, SUIT_SIZE, SUITS, CardSet
+from tricktable_env.game import Slice
+from tricktable_env.honors.infostate import (
+    ANNOUNCED_IT,
+    MAX_EVENTS,
+    PLAYED_IT,
+    list_events,
+    unseen,
+    view,
+)
+from tricktable_env.honors.rules import (
+    ACE,
+    JACK,
+    QUEEN,
+    announcing,
+    best_place,
+    legal_cards,
+    num_players,
+    suit_cards,
+)
+from tricktable_env.honors.state import (
+    ANNOUNCE,
+    ANNOUNCED,
+    DEAL_LEFT,
+    GONE,
+    HAND,
+    HONORS,
+    IN_TRICK,
+    LEADER,
+    LEFT,
+    MAX_SCORE,
+    MAX_STOCK,
+    NUM_ACTIONS,
+    PLAYED,
+    SCORE,
+    SCORE_BIAS,
+    SHOWN,
+    STOCK,
+    STOCK_AT,
+    STOCK_SIZE,
+    TRICK,
+    TRICKS,
+    TRUMP,
+    TURN,
+    TURNED,
+    VIEWER,
+    WORDS,
+    byte_of,
+    held,
+    nibble_of,
+    stock_left,
+)
+from tricktable_env.jit import kernel
+
+PLANES: dict[str, str] = {
+    "hand": "own cards in hand",
+    "unseen": "in another hand or in the stock, unseen",
+    "turned": "the card that was turned over, until it is played",
+    "honor": "ace, queen or jack of trumps, not played yet",
+    "led": "the card led to the trick in progress",
+    "best": "the card that takes the trick in progress so far",
+}
+PLANES_OF_ALL: dict[str, tuple[str, str]] = {
+    "played": ("played by this seat", "played by the player i seats on"),
+    "trick": ("played by this seat to the trick in progress", "the same, by the player i seats on"),
+}
+FLAGS: dict[str, str] = {
+    "trump": "this suit is trump",
+    "led_suit": "this suit was led to the trick in progress",
+}
+FLAGS_OF_OTHERS: dict[str, tuple[int, str]] = {
+    "void": (0, "the player i seats on has failed to follow this suit and drawn nothing since"),
+    "void_2": (2, "the same, and drawn at most 2 cards since"),
+    "void_5": (5, "the same, and drawn at most 5 cards since"),
+}
+GLOBALS: dict[str, tuple[int, str]] = {
+    "to_act": (1, "this seat is to act"),
+    "announcing": (1, "tricks are being announced"),
+    "leading": (1, "no card lies in the trick in progress"),
+    "in_trick": (6, "cards in the trick in progress"),
+    "seat": (6, "this seat's number; 0 is the dealer's left"),
+    "leader": (6, "how many seats on the leader of the trick in progress sits"),
+    "deal_left": (26, "tricks left in this deal, the one in progress included"),
+    "tricks_left": (26, "tricks left in the game, the one in progress included"),
+    "stock": (50, "cards in the stock, the turned one included"),
+    "turned_in_stock": (1, "the turned card lies in the stock"),
+}
+GLOBALS_OF_ALL: dict[str, tuple[int, str, str]] = {
+    "tricks": (26, "tricks taken by this seat in this deal", "the same, of the player i seats on"),
+    "honors": (12, "points of honors taken in this deal", "the same, of the player i seats on"),
+    "points": (191, "points of earlier deals + 64", "the same, of the player i seats on"),
+    "announced": (27, "tricks announced + 1, 0 if none", "the same, of the player i seats on"),
+    "cards": (26, "cards in hand", "the same, of the player i seats on"),
+    "holds_turned": (1, "the turned card is in hand", "the same, of the player i seats on"),
+}
+assert GLOBALS_OF_ALL["points"][0] == MAX_SCORE + SCORE_BIAS
+
+NUM_FLAGS = len(FLAGS)
+NUM_LACKS = len(FLAGS_OF_OTHERS)
+HISTORY_LENGTH = 130
+"""Events of the longest history: 52 cards, as many announcements, own draws and one of another."""
+HISTORY_SIZE = 2 * HISTORY_LENGTH
+DRAW_CODE = 80
+"""The code of drawing card c is DRAW_CODE + c."""
+
+
+def num_planes(players: int) -> int:
+    """Number of planes of a suit."""
+    return len(PLANES) + len(PLANES_OF_ALL) * players
+
+
+def observation_size(players: int) -> int:
+    """Length D of the flat observation."""
+    return _suit_width(players) * 4 + _num_globals(players) + NUM_ACTIONS
+
+
+def full_size(players: int) -> int:
+    """Length F of the full-information tensor."""
+    return observation_size(players) + players * NUM_CARDS + NUM_CARDS
+
+
+@kernel
+def _suit_width(players: int) -> int:
+    """Entries of a suit: 13 a plane, then the flags."""
+    return (6 + 2 * players) * SUIT_SIZE + NUM_FLAGS + NUM_LACKS * (players - 1)
+
+
+@kernel
+def _num_globals(players: int) -> int:
+    return 10 + 6 * players
+
+
+def layout(players: int) -> tuple[Slice, ...]:
+    """Lists the parts of the flat observation in order; their sizes add up to its length."""
+    suit: list[tuple[str, int, str]] = [(name, SUIT_SIZE, PLANES[name]) for name in PLANES]
+    numbers = [(name, high, text) for name, (high, text) in GLOBALS.items()]
+    for name, texts in PLANES_OF_ALL.items():
+        suit += [(each, SUIT_SIZE, text) for each, text in _of_all(name, players, *texts)]
+    suit += [(name, 1, FLAGS[name]) for name in FLAGS]
+    for name, (_, text) in FLAGS_OF_OTHERS.items():
+        suit += [(each, 1, text) for each, text in _of_all(name, players, "", text)[1:]]
+    for name, (high, *both) in GLOBALS_OF_ALL.items():
+        numbers += [(each, high, text) for each, text in _of_all(name, players, *both)]
+    parts = [(f"{letter}.{name}", size, 1, text) for letter in SUITS for name, size, text in suit]
+    parts += [(name, 1, high, text) for name, high, text in numbers]
+    parts.append(("legal", NUM_ACTIONS, 1, "the action mask"))
+    return _slices(parts, 0)
+
+
+def full_layout(players: int) -> tuple[Slice, ...]:
+    """Lists the parts of the full-information tensor in order: `layout`, then what is hidden."""
+    names = [(f"hand_{i}", f"the hand of the player {i} seats on") for i in range(1, players)]
+    names.append(("stock", "in the stock"))
+    parts = [(f"{x}.full.{name}", SUIT_SIZE, 1, text) for x in SUITS for name, text in names]
+    parts.append(("order", NUM_CARDS, MAX_STOCK, "the place of each card in the stock, 1 the top"))
+    return layout(players) + _slices(parts, observation_size(players))
+
+
+def _of_all(name: str, players: int, own: str, others: str) -> list[tuple[str, str]]:
+    """Names and meanings of a part that there is for each player, this seat first."""
+    more = [(f"{name}_{i}", others.replace("i seats", f"{i} seats")) for i in range(1, players)]
+    return [(name, own), *more]
+
+
+def _slices(parts: list[tuple[str, int, int, str]], at: int) -> tuple[Slice, ...]:
+    slices = []
+    for name, size, high, text in parts:
+        slices.append(Slice(name, at, size, high, text))
+        at += size
+    return tuple(slices)
+
+
+def high(players: int) -> np.ndarray:
+    """The largest value of each entry: `[D] uint8`."""
+    return np.concatenate([np.full(part.size, part.high, np.uint8) for part in layout(players)])
+
+
+@kernel
+def _set_plane(cards: np.uint64, plane: int, width: int, out: np.ndarray) -> None:
+    """Writes a plane of all suits.
+
+    Two stores of 8 bytes cover the 13 of a plane; the 3 too many are overwritten by the next plane
+    or, behind the last one, by the flags. So planes are written in order.
+    """
+    for suit in range(4):
+        ranks = (cards >> np.uint64(SUIT_SIZE * suit)) & np.uint64(SUIT_CARDS)
+        at = suit * width + plane * SUIT_SIZE
+        store_word(out, at, spread(ranks))
+        store_word(out, at + 8, spread(ranks >> np.uint64(8)))
+
+
+@kernel
+def _honors_left(v: np.ndarray, played: np.uint64) -> np.uint64:
+    shift = SUIT_SIZE * int64(v[TRUMP])
+    honors = bit(shift + ACE) | bit(shift + QUEEN) | bit(shift + JACK)
+    return honors & ~(played | v[GONE])
+
+
+@kernel
+def _trick_card(v: np.ndarray, seat: int, players: int) -> np.uint64:
+    """The card that a seat has played to the trick in progress, as a set."""
+    place = (seat - int64(v[LEADER])) % players
+    if announcing(v) or place >= int64(v[IN_TRICK]):
+        return ZERO
+    return bit(byte_of(v, TRICK, place) - 1)
+
+
+@kernel
+def _set_suits(v: np.ndarray, seat: int, players: int, out: np.ndarray) -> None:
+    """Writes planes and flags of all suits."""
+    width = _suit_width(players)
+    played = ZERO
+    for i in range(players):
+        played |= v[PLAYED + i]
+    turned = ZERO
+    if v[TURNED] != ZERO:
+        turned = bit(int64(v[TURNED]) - 1) & ~(played | v[GONE])
+    led = ZERO
+    best = ZERO
+    if v[IN_TRICK] != ZERO:
+        led = bit(byte_of(v, TRICK, 0) - 1)
+        best = bit(byte_of(v, TRICK, best_place(v)) - 1)
+    _set_plane(v[HAND + seat], 0, width, out)  # hand
+    _set_plane(unseen(v), 1, width, out)  # unseen
+    _set_plane(turned, 2, width, out)  # turned
+    _set_plane(_honors_left(v, played), 3, width, out)  # honor
+    _set_plane(led, 4, width, out)  # led
+    _set_plane(best, 5, width, out)  # best
+    for i in range(players):
+        _set_plane(v[PLAYED + (seat + i) % players], 6 + i, width, out)  # played
+    for i in range(players):
+        cards = _trick_card(v, (seat + i) % players, players)
+        _set_plane(cards, 6 + players + i, width, out)  # trick
+    for suit in range(4):
+        at = suit * width + (6 + 2 * players) * SUIT_SIZE
+        out[at] = 1 if int64(v[TRUMP]) == suit else 0  # trump
+        out[at + 1] = 1 if led & suit_cards(suit) != ZERO else 0  # led_suit
+        at += NUM_FLAGS
+        for i in range(1, players):
+            since = nibble_of(v, SHOWN, 4 * ((seat + i) % players) + suit)
+            out[at + i - 1] = 1 if since == 0 else 0  # void
+            out[at + players - 1 + i - 1] = 1 if since <= 2 else 0  # void_2
+            out[at + 2 * (players - 1) + i - 1] = 1 if since <= 5 else 0  # void_5
+
+
+@kernel
+def _set_numbers(v: np.ndarray, seat: int, players: int, out: np.ndarray) -> None:
+    """Writes GLOBALS and GLOBALS_OF_ALL in their order."""
+    at = 4 * _suit_width(players)
+    running = v[LEFT] != ZERO
+    out[at] = 1 if running and int64(v[TURN]) == seat else 0  # to_act
+    out[at + 1] = 1 if announcing(v) else 0  # announcing
+    out[at + 2] = 1 if running and v[IN_TRICK] == ZERO and not announcing(v) else 0  # leading
+    out[at + 3] = v[IN_TRICK]  # in_trick
+    out[at + 4] = seat  # seat
+    out[at + 5] = (int64(v[LEADER]) - seat) % players  # leader
+    out[at + 6] = v[DEAL_LEFT]  # deal_left
+    out[at + 7] = v[LEFT]  # tricks_left
+    out[at + 8] = stock_left(v)  # stock
+    out[at + 9] = 1 if _turned_in_stock(v) else 0  # turned_in_stock
+    at += 10
+    for i in range(players):
+        other = (seat + i) % players
+        out[at + i] = byte_of(v, TRICKS, other)
+        out[at + players + i] = byte_of(v, HONORS, other)
+        out[at + 2 * players + i] = byte_of(v, SCORE, other)
+        out[at + 3 * players + i] = byte_of(v, ANNOUNCED, other)
+        out[at + 4 * players + i] = held(v, other)
+        holds = v[TURNED] != ZERO and has(v[HAND + other], int64(v[TURNED]) - 1)
+        out[at + 5 * players + i] = 1 if holds else 0
+
+
+@kernel
+def _turned_in_stock(v: np.ndarray) -> bool:
+    last = int64(v[STOCK_SIZE]) - 1
+    if v[TURNED] == ZERO or last < int64(v[STOCK_AT]):
+        return False
+    return byte_of(v, STOCK, last) == int64(v[TURNED])
+
+
+@kernel
+def set_mask(v: np.ndarray, mask: np.ndarray) -> None:
+    """Writes the legal actions of a view's seat.
+
+    Args:
+        v: `[WORDS] uint64`, a view.
+        mask: `[79] int8` or `uint8`, overwritten: 1 = legal; zero when the seat is not to act.
+    """
+    for action in range(NUM_ACTIONS):
+        mask[action] = 0
+    if v[TURN] + ONE != v[VIEWER] or v[LEFT] == ZERO:
+        return
+    if announcing(v):
+        for tricks in range(int64(v[DEAL_LEFT]) + 1):
+            mask[ANNOUNCE + tricks] = 1
+        return
+    cards = legal_cards(v)
+    for card in range(NUM_CARDS):
+        mask[card] = (cards >> np.uint64(card)) & ONE
+
+
+@kernel
+def encode(v: np.ndarray, out: np.ndarray, mask: np.ndarray) -> None:
+    """Writes the flat observation and the mask of a view.
+
+    Args:
+        v: `[WORDS] uint64`, a view.
+        out: `[D] uint8`, overwritten.
+        mask: `[79] int8`, overwritten.
+    """
+    players = num_players(v)
+    seat = int64(v[VIEWER]) - 1
+    _set_suits(v, seat, players, out)
+    _set_numbers(v, seat, players, out)
+    set_mask(v, mask)
+    at = 4 * _suit_width(players) + _num_globals(players)
+    for action in range(NUM_ACTIONS):
+        out[at + action] = mask[action]
+
+
+@kernel
+def encode_history(s: np.ndarray, seat: int, out: np.ndarray) -> None:
+    """Writes the history as a seat has seen it, two codes an event in order.
+
+    The first is 0 for nothing yet, the action + 1 (1 to 52 a card played, 53 to 79 an
+    announcement), or 80 to 131 a card drawn + 80; the second is how many seats on from this one
+    whoever did it sits, + 1. Of the cards that others draw only the turned one is there.
+
+    Args:
+        s: `[WORDS] uint64`, a state, or a view of the seat.
+        seat: whose history.
+        out: `[HISTORY_SIZE] uint8`, overwritten.
+    """
+    events = np.empty((MAX_EVENTS, 4), np.int64)
+    players = num_players(s)
+    n = 0
+    for i in range(list_events(s, events)):
+        kind = events[i, 0]
+        who = events[i, 1]
+        code = events[i, 2] + 1
+        if kind == ANNOUNCED_IT:
+            code += ANNOUNCE
+        elif kind != PLAYED_IT:
+            if who != seat and (s[TURNED] == ZERO or code != int64(s[TURNED])):
+                continue
+            code += DRAW_CODE - 1
+        out[n] = code
+        out[n + 1] = (who - seat) % players + 1
+        n += 2
+    for i in range(n, HISTORY_SIZE):
+        out[i] = 0
+
+
+@kernel
+def encode_full(s: np.ndarray, seat: int, out: np.ndarray, mask: np.ndarray) -> None:
+    """Writes the full-information tensor of a state from a seat's side.
+
+    The observation of the seat; then for each suit of S H D C the other hands and the stock; then
+    for each card its place in the stock, 1 the top, or 0.
+
+    Args:
+        s: `[WORDS] uint64`, a full state.
+        seat: whose side.
+        out: `[F] uint8`, overwritten.
+        mask: `[79] int8`, overwritten.
+    """
+    v = np.empty(WORDS, np.uint64)
+    view(s, seat, v)
+    encode(v, out, mask)
+    players = num_players(s)
+    begin = 4 * _suit_width(players) + _num_globals(players) + NUM_ACTIONS
+    order = begin + players * NUM_CARDS
+    for i in range(NUM_CARDS):
+        out[order + i] = 0
+    stock = ZERO
+    for place in range(int64(s[STOCK_AT]), int64(s[STOCK_SIZE])):
+        card = byte_of(s, STOCK, place) - 1
+        stock |= bit(card)
+        out[order + card] = place - int64(s[STOCK_AT]) + 1
+    for i in range(1, players + 1):
+        cards = stock if i == players else s[HAND + (seat + i) % players]
+        for card in range(NUM_CARDS):
+            at = begin + (card // SUIT_SIZE * players + i - 1) * SUIT_SIZE + card % SUIT_SIZE
+            out[at] = (cards >> np.uint64(card)) & ONE
+
+
+def decode(observation: np.ndarray, players: int) -> dict[str, Any]:
+    """Reads a flat observation back, for tests and for people.
+
+    Args:
+        observation: `[D] uint8`.
+        players: number of players.
+
+    Returns:
+        Planes as card sets, flags as sets of suits (`"SH"`), numbers, and `legal` as a list of
+        actions, by name.
+    """
+    found: dict[str, Any] = {}
+    for part in layout(players):
+        values = observation[part.start : part.start + part.size]
+        letter, dot, name = part.name.partition(".")
+        if part.name == "legal":
+            found["legal"] = [int(action) for action in np.flatnonzero(values)]
+        elif not dot:
+            found[part.name] = int(values[0])
+        elif part.size == SUIT_SIZE:
+            shift = SUIT_SIZE * SUITS.index(letter)
+            cards: CardSet = sum(1 << (shift + int(rank)) for rank in np.flatnonzero(values))
+            found[name] = found.get(name, 0) | cards
+        else:
+            found[name] = found.get(name, "") + (letter if values[0] else "")
+    return found
+
+
+def decode_history(codes: np.ndarray) -> list[tuple[int, int]]:
+    """Reads a history back: (code, seats on from the one that looks) for every event so far."""
+    pairs = codes.reshape(-1, 2)
+    return [(int(code), int(who) - 1) for code, who in pairs if code]
