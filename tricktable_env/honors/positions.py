@@ -300,7 +300,7 @@ def information_state(s: Words, seat: Seat) -> str:
             place += 1
         elif who == seat:
             parts[-1].append(f"+{card_text(value)}")
-        elif value == turned:
+        elif value == turned >= 0:
             parts[-1].append(f"{who}+{card_text(value)}")
         last = kind
     return " | ".join(" ".join(part) for part in parts)
