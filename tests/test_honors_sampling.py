@@ -91,7 +91,8 @@ def test_samples_of_a_full_deck_nearly_always_differ() -> None:
         table = SideBySide({"num_players": players}, seed=1)
         rng = np.random.default_rng(1)
         for _ in range(20):
-            assert all([assert_sample_agrees(table, seat, rng) for seat in table.seats])
+            different = [assert_sample_agrees(table, seat, rng) for seat in table.seats]
+            assert all(different)
             table.step_at_random()
 
 
