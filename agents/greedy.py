@@ -11,16 +11,16 @@ from tricktable_env.cards import Mask, Words
 from tricktable_env.game import Game
 from tricktable_env.opponents import AgentSpecError, Streams
 
-_KERNELS = {"tableau": "agents.greedy_tableau"}
+_KERNELS = {"tableau": "agents.greedy_tableau", "honors": "agents.greedy_honors"}
 """Where the kernel `decide_rows(views, out)` of each game is."""
 
 
 class GreedyAgent:
-    """Wins tricks as cheaply as it can, leads winners and long suits, calls by length.
+    """Wins tricks as cheaply as it can, calls by length, protects and captures honors.
 
     Version 1. It decides by what its seat has seen, without chance; its ways are described in
-    `agents.greedy_tableau`. They are frozen: figures against `greedy` stay comparable, and a better
-    heuristic gets another name.
+    `agents.greedy_tableau` and `agents.greedy_honors`. They are frozen: figures against `greedy`
+    stay comparable, and a better heuristic gets another name.
 
     Args:
         game: the game to play.

@@ -28,12 +28,13 @@ def match_table(result: MatchResult) -> Table:
     table.add_row("games", f"{result.games:,} of {result.deals:,} deals")
     low, high = result.ci95
     table.add_row("win rate", f"{result.win_rate_a:.1%}", f"{low:.1%} to {high:.1%}")
-    low_elo, high_elo = result.elo_ci95
-    table.add_row(
-        "Elo difference",
-        _signed(result.elo_diff, result.win_rate_a),
-        f"{_signed(low_elo, low)} to {_signed(high_elo, high)}",
-    )
+    if result.games == 2 * result.deals:  # several B's have no one rating to differ from
+        low_elo, high_elo = result.elo_ci95
+        table.add_row(
+            "Elo difference",
+            _signed(result.elo_diff, result.win_rate_a),
+            f"{_signed(low_elo, low)} to {_signed(high_elo, high)}",
+        )
     if result.mean_margin_a is not None:
         table.add_row("mean margin", f"{result.mean_margin_a:+.2f}")
     if result.caller_win_rate is not None:
@@ -58,7 +59,7 @@ def _signed(elo: float | None, rate: float) -> str:
 def replay_table() -> Table:
     """An empty table of replayed records."""
     table = Table()
-    for heading in ("line", "record", "plays", "tricks", "winner"):
+    for heading in ("line", "record", "plays", "score", "winner"):
         table.add_column(heading, justify="left" if heading in ("record", "winner") else "right")
     return table
 

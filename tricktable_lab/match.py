@@ -81,11 +81,11 @@ class MatchResult:
     games: int
     """Games played: the deals times the players."""
     win_rate_a: float
-    """A's wins over games, a draw counting half a win."""
+    """A's wins over games; a win shared by k players counts 1/k, so a draw of two one half."""
     ci95: tuple[float, float]
     """95% interval of `win_rate_a`."""
     elo_diff: float | None
-    """A's Elo rating minus B's; None where it is infinite."""
+    """A's Elo rating minus B's; None where it is infinite, or for more than two players."""
     elo_ci95: tuple[float | None, float | None]
     """The Elo differences at the ends of `ci95`."""
     mean_margin_a: float | None
@@ -174,6 +174,7 @@ def summarise(game: Game, names: tuple[str, str], per_deal: PerDeal, seconds: fl
     """Makes the result of a match from what A got in every game."""
     rate = rate_interval(per_deal.share.mean(axis=1))
     rounds = getattr(game.rules, "rounds_to_win", 1)
+    paired = game.num_players == 2  # against several B's an even match is no rate of one half
     caller = None
     if rounds == 1 and "caller" in game.seat_names:  # player 0, so A in game 0 and B in game 1
         caller = float(np.mean([per_deal.share[:, 0], 1 - per_deal.share[:, 1]]))
@@ -184,8 +185,8 @@ def summarise(game: Game, names: tuple[str, str], per_deal: PerDeal, seconds: fl
         games=per_deal.share.size,
         win_rate_a=rate.mean,
         ci95=(rate.low, rate.high),
-        elo_diff=elo(rate.mean),
-        elo_ci95=(elo(rate.low), elo(rate.high)),
+        elo_diff=elo(rate.mean) if paired else None,
+        elo_ci95=(elo(rate.low), elo(rate.high)) if paired else (None, None),
         mean_margin_a=float(per_deal.margin.mean()) if rounds == 1 else None,
         caller_win_rate=caller,
         illegal=0,

@@ -39,6 +39,13 @@ GAMES: dict[str, tuple[str, int, dict[str, Any]]] = {
         5,
         {"suits": 2, "ranks": 5, "hand": 3, "piles": 1, "call_cards": 1, "rounds_to_win": 2},
     ),
+    "honors": ("honors", 0, {}),
+    "honors-announced": (
+        "honors",
+        1,
+        {"num_players": 3, "stock": "redeal", "announce": True, "reward": "points"},
+    ),
+    "honors-seven": ("honors", 2, {"num_players": 7, "announce": True}),
 }
 """Name of a file: the game, the seed, the rules."""
 PICTURE_EVERY = 13
