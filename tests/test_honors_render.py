@@ -26,7 +26,8 @@ def cards_to_show(game: OracleGame, seat: int | None) -> set[int]:
     """Returns what can be seen: hands, the stock, the turned card, and the trick."""
     n = game.rules.num_players
     plays = [value for kind, _, value in game.log if kind == "play"]
-    trick = set(game.trick) or set(plays[-n:] if len(plays) >= n else [])
+    before = plays[: max(len(plays) - len(game.trick), 0)]
+    trick = {*game.trick, *(before[-n:] if len(before) >= n else [])}
     turned = {card for cards in (game.stock, *game.hands) for card in cards if card == game.turned}
     if seat is None:
         return trick.union(game.stock, *game.hands)

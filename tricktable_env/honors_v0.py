@@ -7,6 +7,7 @@ from typing import Any
 from pettingzoo import AECEnv
 
 from tricktable_env.envs.aec import TrickTableAEC, checked
+from tricktable_env.registry import make_game
 
 __all__ = ["env", "raw_env"]
 
@@ -21,7 +22,7 @@ def raw_env(render_mode: str | None = None, **rules: Any) -> TrickTableAEC:
     Raises:
         ValueError: an option that makes no sense.
     """
-    return TrickTableAEC("honors", version=0, render_mode=render_mode, **rules)
+    return TrickTableAEC(make_game("honors", **rules), version=0, render_mode=render_mode)
 
 
 def env(render_mode: str | None = None, **rules: Any) -> AECEnv[str, Any, Any]:

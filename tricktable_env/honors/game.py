@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tricktable_env.cards import Mask, Seat, Words
-from tricktable_env.game import Action, Bytes, Player, Rows, Slice, whole_numbers
+from tricktable_env.game import Action, Bytes, Player, Rows, Slice, check_options, whole_numbers
 from tricktable_env.honors import batch, notation, observation, positions
 from tricktable_env.honors.rules import Rules, deal_order, pack_options
 from tricktable_env.honors.state import DECK, LEFT, NUM_ACTIONS, OPTIONS, RNG, WORDS
@@ -24,7 +24,7 @@ class Honors:
         **rules: options of `Rules`.
 
     Raises:
-        RulesError: an option that makes no sense.
+        RulesError: no such option, or one that makes no sense.
     """
 
     name = "honors"
@@ -34,7 +34,8 @@ class Honors:
     history_size = observation.HISTORY_SIZE
     seat_names: Mapping[str, Player] = {}
 
-    def __init__(self, **rules: Any) -> None:
+    def __init__(self, /, **rules: Any) -> None:
+        check_options(self.name, Rules, rules)
         self.rules = Rules(**rules)
         self.num_players = self.rules.num_players
         self.observation_size = observation.observation_size(self.num_players)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tricktable_env.cards import SUITS, Seat, Words, card_text, hand_text
+from tricktable_env.cards import SUITS, Card, CardSet, Seat, Words, card_text, hand_text
 from tricktable_env.honors.infostate import PLAYED_IT, events_of, view_of
 from tricktable_env.honors.notation import Hand, Position
 from tricktable_env.honors.positions import position_of
@@ -26,7 +26,7 @@ def picture(state: Words, seat: Seat | None = None) -> str:
     lines = [_headline(state, position), _stock(position), ""]
     for i in range(players):
         lines += _side(state, position, (first + i) % players, seat)
-    return "\n".join([*lines, "", _trick(shown, position)])
+    return "\n".join([*lines, "", *_trick(shown, position)])
 
 
 def _headline(state: Words, position: Position) -> str:
@@ -72,22 +72,32 @@ def _suits(cards: int) -> str:
     return "  ".join(f"{suit} {ranks}" for suit, ranks in pairs if ranks)
 
 
-def _trick(state: Words, position: Position) -> str:
-    """The trick in progress, else the last one."""
-    players = position.num_players
-    if position.trick:
-        cards = [
-            f"{(position.leads + i) % players} {card_text(card)}"
-            for i, card in enumerate(position.trick)
-        ]
-        return f"trick: {', '.join(cards)}"
+def _trick(state: Words, position: Position) -> list[str]:
+    """The trick in progress, and the last one."""
+    players, trick = position.num_players, position.trick
     plays = [(who, card) for kind, who, card, _ in events_of(state) if kind == PLAYED_IT]
-    if len(plays) < players:
-        return f"seat {position.leads} leads"
-    last = plays[-players:]
-    winner, best = last[0]
-    for who, card in last[1:]:
-        if beats(card, best, position.trump):
+    lines = []
+    if trick:
+        cards = [((position.leads + i) % players, card) for i, card in enumerate(trick)]
+        lines.append(f"trick: {_plays(cards)}")
+        plays = plays[: len(plays) - len(trick)] if len(plays) >= len(trick) else []
+    if len(plays) >= players:
+        lines.append(_last_trick(plays[-players:], position.trump))
+    return lines or [f"seat {position.leads} leads"]
+
+
+def _last_trick(plays: list[tuple[Seat, Card]], trump: int) -> str:
+    winner, best = plays[0]
+    for who, card in plays[1:]:
+        if beats(card, best, trump):
             winner, best = who, card
-    cards = [f"{who} {card_text(card)}" for who, card in last]
-    return f"last trick: {', '.join(cards)}, taken by seat {winner}"
+    return f"last trick: {_plays(plays)}, taken by seat {winner}"
+
+
+def _plays(plays: list[tuple[Seat, Card]]) -> str:
+    return ", ".join(f"{who} {card_text(card)}" for who, card in plays)
+
+
+def places(state: Words, seat: Seat) -> dict[str, CardSet]:
+    """The cards that a seat may come to play next, by where they lie, as the seat sees it."""
+    return {"hand": position_of(view_of(state, seat)).hands[seat].cards}
