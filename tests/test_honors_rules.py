@@ -28,7 +28,7 @@ from tricktable_env.honors.state import (
 
 
 # -- against the oracle ----------------------------------------------------------------------
-@settings(max_examples=60)
+@settings(max_examples=35)
 @given(options=game_options(), seed=st.integers(0, 2**32))
 @example(options={}, seed=0)
 @example(options={"hand": 1, "stock": "redeal", "announce": True}, seed=1)
@@ -480,7 +480,7 @@ def engine_perft(game: Honors, states: Words, depth: int, chunk: int = 5_000) ->
     return engine_perft(game, after, depth - 1, chunk)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(options=game_options().filter(lambda o: o["trump"] != "random"), seed=st.integers(0, 2**32))
 def test_perft_equals_the_oracles(options: dict[str, Any], seed: int) -> None:
     rules, game = OracleRules(**options), Honors(**options)

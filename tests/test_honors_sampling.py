@@ -52,7 +52,7 @@ def assert_sample_agrees(table: SideBySide, seat: int, rng: np.random.Generator)
     return game.position(sample) != game.position(table.states[0])
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(options=game_options(), seed=st.integers(0, 2**32))
 @example(options={}, seed=0)
 @example(options={"num_players": 3, "stock": "redeal", "announce": True}, seed=0)

@@ -45,7 +45,11 @@ GAMES: dict[str, tuple[str, int, dict[str, Any]]] = {
         1,
         {"num_players": 3, "stock": "redeal", "announce": True, "reward": "points"},
     ),
-    "honors-seven": ("honors", 2, {"num_players": 7, "announce": True}),
+    "honors-seven": (
+        "honors",
+        2,
+        {"num_players": 7, "suits": 2, "ranks": 11, "hand": 2, "announce": True},
+    ),
 }
 """Name of a file: the game, the seed, the rules."""
 PICTURE_EVERY = 13
