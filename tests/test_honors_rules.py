@@ -128,8 +128,6 @@ def played(options: dict[str, Any], position: str, actions: str) -> tuple[list[i
 
 
 ANNOUNCE: dict[str, Any] = {"announce": True, "hand": 2, "stock": "none", "trump": "S"}
-TWO = "0>0 S - 0/0/0,0/0/0 -,- - A2... K3..."
-SIDE = {"suits": 4, "ranks": 2, "hand": 2, "stock": "none", "trump": "C"}
 SCORED = [
     # name, options, position, actions, points, rewards
     (
@@ -229,7 +227,7 @@ SCORED = [
         [-1.0, 1.0],
     ),
     (
-        "a win shared by two of three",
+        "a suit led that nobody can follow or trump takes the trick",
         {"num_players": 3, "hand": 2, "stock": "none", "trump": "C", "suits": 4, "ranks": 2},
         "0 C - 0/0/0,0/0/0,0/0/0 - AC,KC AK... .AK.. ..AK.",
         "AS, AH, AD, KS, KH, KD",
@@ -237,7 +235,7 @@ SCORED = [
         [1.0, -0.5, -0.5],
     ),
     (
-        "a win shared by two of three, one trick each",
+        "the winner of a trick leads the next: both tricks to seat 1",
         {"num_players": 3, "hand": 2, "stock": "none", "trump": "C", "suits": 4, "ranks": 2},
         "0 C - 0/0/0,0/0/0,0/0/0 - AC,KC K.K.. A.A.. ..AK.",
         "KS, AS, AD, AH, KD, KH",
@@ -245,7 +243,7 @@ SCORED = [
         [-0.5, 1.0, -0.5],
     ),
     (
-        "a win shared by two",
+        "a win shared by two of three",
         {"num_players": 3, "hand": 2, "stock": "none", "trump": "C", "suits": 4, "ranks": 2},
         "0 C - 0/0/0,0/0/0,0/0/0 - AC,KC A.K.. K.A.. ..AK.",
         "AS, KS, AD, KH, AH, KD",
