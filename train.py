@@ -67,7 +67,8 @@ def main(arguments: Sequence[str]) -> int:
     torch.set_num_threads(1)  # processes share the cores, not threads
     try:
         settings, folder = open_run(arguments)
-        game = game_from(settings.game, None, settings.rule)
+        announce = ("announce=true",) * settings.announce
+        game = game_from(settings.game, settings.num_players, (*settings.rule, *announce))
         learner = make_learner(settings, game)
         untrained = NetworkAgent(game, learner.network)
         last = folder.path / CHECKPOINT

@@ -450,6 +450,20 @@ def test_ctrl_c_keeps_the_agent_and_says_where(tmp_path: Path) -> None:
     assert isinstance(load_policy(folder, make_game("tableau")), SuitNetwork)
 
 
+def test_honors_is_trained_for_any_number_of_players_with_announcing(tmp_path: Path) -> None:
+    tiny = ("--preset", "smoke", "--decisions", "2000", "--tables", "32", "--width", "16")
+    options = ("--game", "honors", "--num-players", "3", "--announce", "--processes", "1")
+    done = run(*tiny, *options, "--out", str(tmp_path / "one"))
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "one" / "results.json").read_text())
+    assert results["game"] == "honors"
+    notes = json.loads((tmp_path / "one" / "policy.json").read_text())
+    assert notes["rules"] == {"num_players": 3, "announce": True}
+    game = make_game("honors", **notes["rules"])
+    again = play_match(game, results["agent"], "greedy", PRESETS["smoke"].eval_deals, 1)
+    assert again.win_rate_a == results["opponents"]["greedy"]["win_rate"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -461,6 +475,9 @@ def test_ctrl_c_keeps_the_agent_and_says_where(tmp_path: Path) -> None:
         (["--rule", "suits"], ("suits", "KEY=VALUE")),
         (["--rule", "suits=9"], ("suits=9",)),
         (["--rule", "colour=red"], ("colour",)),
+        (["--num-players", "3"], ("tableau is for 2 players, not 3",)),
+        (["--announce"], ("announce", "tableau")),
+        (["--game", "honors", "--num-players", "8"], ("num_players=8", "2 to 7")),
         (["--guest", "nobody"], ("nobody", "greedy")),
         (["--guest-share", "2"], ("--guest-share 2", "from 0 to 1")),
         (["--out", "train.py"], ("train.py",)),

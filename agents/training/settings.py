@@ -40,6 +40,10 @@ class Settings:
     """Which game to learn."""
     rule: tuple[str, ...] = ()
     """Options of the game's rules, each KEY=VALUE, as suits=3."""
+    num_players: int | None = None
+    """Number of players, where the game leaves the choice."""
+    announce: bool = False
+    """Whether tricks are announced, in a game that has it; as --rule announce=true."""
     seed: int = 0
     """Decides the deals, the choices and the first weights; same seed, machine and
     `processes`, same agent."""
