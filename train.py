@@ -11,10 +11,12 @@ import contextlib
 import io
 import itertools
 import shlex
+import signal
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +74,8 @@ def main(arguments: Sequence[str]) -> int:
         learner = make_learner(settings, game)
         untrained = NetworkAgent(game, learner.network)
         last = folder.path / CHECKPOINT
-        points = read_checkpoint(last, learner) if settings.resume else []
+        resumed = last if last.exists() else None  # a run may have been stopped before its first
+        points = [] if resumed is None else read_checkpoint(resumed, learner)
         folder.begin(settings, ["python", "train.py", *arguments])
     except MISTAKES as error:
         print("train.py:", " ".join(str(error).split()), file=sys.stderr)
@@ -92,8 +95,9 @@ def main(arguments: Sequence[str]) -> int:
 
     # Train, keep the agent, then measure it.
     try:
+        resource_tracker.ensure_running()  # its start would let Ctrl-C through to the processes
         with held_back():
-            hire_team(learner, game, last if settings.resume else None)
+            hire_team(learner, game, resumed)
         learner.go_on(CallbackList([curve, Checkpoints(last, curve)]))
         curve.close()
         learner.team.dismiss()
@@ -152,7 +156,7 @@ def open_run(arguments: Sequence[str]) -> tuple[Settings, RunFolder]:
         SystemExit: help was asked for and is printed.
     """
     settings = read_settings(arguments)
-    if not settings.resume:
+    if settings.resume is None:
         return settings, RunFolder(Path(settings.out or default_folder(settings)))
     if settings != replace(Settings(), resume=settings.resume):
         raise UsageError("--resume goes on with the settings of the run; leave out other options")
@@ -221,4 +225,9 @@ def default_folder(settings: Settings) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stops as Ctrl-C does
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:  # before there was anything to keep
+        print("train.py: stopped", file=sys.stderr)
+        sys.exit(FAILED)

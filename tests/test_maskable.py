@@ -267,6 +267,8 @@ def test_matches_are_learnt_round_by_round() -> None:
 def test_an_opponent_that_is_none_is_refused(game: Game) -> None:
     with pytest.raises(AgentSpecError, match="nobody"):
         OpponentPPO(replace(SMALL, opponent="nobody"), game)
+    with pytest.raises(SettingsError, match="--steps 1 x --tables 31 can't be cut"):
+        OpponentPPO(replace(SMALL, steps=1, tables=31, batch_size=7), make_game("tableau"))
     with pytest.raises(SettingsError, match="--opponent-updates 0"):
         replace(SMALL, opponent_updates=0)
 
@@ -312,9 +314,9 @@ def test_the_checkpoint_of_another_run_is_refused(
 def test_train_py_leaves_results_and_an_agent_of_the_same_shape(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, rules = tmp_path / "run", [f"{key}={value}" for key, value in RULES.items()]
+    folder, rules = tmp_path / "run", [f"--rule={key}={value}" for key, value in RULES.items()]
     arguments = ["--algo", "maskable-ppo", "--preset", "smoke", "--decisions", "2000"]
-    arguments += ["--tables", "16", "--width", "16", "--rule", *rules, "--out", str(folder)]
+    arguments += ["--tables", "16", "--width", "16", *rules, "--out", str(folder)]
     assert train.main(arguments) == 0
     results = json.loads((folder / "results.json").read_text())
     assert results.keys() == {"game", "agent", "seconds", "decisions", "opponents"}

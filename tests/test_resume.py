@@ -34,7 +34,18 @@ ROOT = Path(__file__).parent.parent
 SMALL = Settings(tables=16, batch_size=64, width=16, depth=2, processes=1, decisions=1500)
 ARGUMENTS = (
     *("--preset", "smoke", "--decisions", "9000", "--tables", "32", "--width", "16"),
-    *("--rule", "suits=3", "ranks=8", "hand=5", "piles=2", "--curve-points", "4"),
+    *(
+        "--rule",
+        "suits=3",
+        "--rule",
+        "ranks=8",
+        "--rule",
+        "hand=5",
+        "--rule",
+        "piles=2",
+        "--curve-points",
+        "4",
+    ),
 )
 
 
@@ -130,7 +141,7 @@ def curve_of(folder: Path) -> list[list[float]]:
 def test_runs_that_were_killed_or_stopped_end_as_if_they_had_not_been(tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     assert finish(start(*ARGUMENTS, "--out", str(whole))) == (0, "")
-    signals = [signal.SIGKILL, signal.SIGINT]
+    signals = [signal.SIGKILL, signal.SIGINT, signal.SIGTERM]
     command = [*ARGUMENTS, "--out", str(killed)]
     for number in signals:
         process = start(*command)
@@ -144,7 +155,7 @@ def test_runs_that_were_killed_or_stopped_end_as_if_they_had_not_been(tmp_path: 
         said, complaints = process.communicate(timeout=60)
         assert not (killed / "results.json").exists()
         assert "Traceback" not in complaints
-        if number == signal.SIGINT:
+        if number != signal.SIGKILL:
             assert process.returncode == 1
             assert f"python train.py --resume {killed}" in said
         command = ["--resume", str(killed)]
@@ -152,8 +163,7 @@ def test_runs_that_were_killed_or_stopped_end_as_if_they_had_not_been(tmp_path: 
     assert results_of(killed) == results_of(whole)
     assert curve_of(killed) == curve_of(whole)
     said = (killed / "command.txt").read_text().splitlines()
-    assert len(said) == 3
-    assert said[1:] == [f"python train.py --resume {killed}"] * 2
+    assert said[1:] == [f"python train.py --resume {killed}"] * len(signals)
     settings = json.loads((killed / "settings.json").read_text())
     assert settings == json.loads((whole / "settings.json").read_text()) | {"out": str(killed)}
     assert not [file.name for file in killed.iterdir() if file.name.endswith(".tmp")]
@@ -179,10 +189,16 @@ def stamp(folder: Path) -> int:
     ("prepare", "arguments", "words"),
     [
         ("nothing", [], ("no run to go on with", "settings.json")),
-        ("settings", [], ("no checkpoint of this run", CHECKPOINT)),
+        ("wrecked", [], ("no checkpoint of this run", CHECKPOINT)),
         ("settings", ["--seed", "3"], ("--resume", "leave out")),
-        ("nonsense", [], ("no run to go on with", "settings.json")),
-        ("unknown", [], ("no run to go on with", "colour")),
+        ("nonsense", [], ("no settings of a run", "settings.json")),
+        ("unknown", [], ("no settings of a run", "colour")),
+        ("number", [], ("no settings of a run", "settings.json")),
+        ("deep", [], ("no settings of a run", "settings.json")),
+        ("nobody", [], ("no settings of a run", "rule", "None")),
+        ("numbers", [], ("no settings of a run", "rule", "[3]")),
+        ("algo", [], ("no settings of a run", "algo", "nosuch")),
+        ("tables", [], ("no settings of a run", "tables", "32.5")),
     ],
 )
 def test_what_cannot_go_on_is_one_line(
@@ -196,8 +212,17 @@ def test_what_cannot_go_on_is_one_line(
     content = {
         "settings": json.dumps(settings),
         "nonsense": "[1, 2",
+        "wrecked": json.dumps(settings),
         "unknown": json.dumps(settings | {"colour": 1}),
+        "number": "3",
+        "deep": "[" * 100_000,
+        "nobody": json.dumps(settings | {"rule": None}),
+        "numbers": json.dumps(settings | {"rule": [3]}),
+        "algo": json.dumps(settings | {"algo": "nosuch"}),
+        "tables": json.dumps(settings | {"tables": 32.5}),
     }
+    if prepare == "wrecked":
+        (tmp_path / CHECKPOINT).write_bytes(b"no checkpoint")
     if prepare in content:
         (tmp_path / "settings.json").write_text(content[prepare])
     assert train.main(["--resume", str(tmp_path), *arguments]) == 2
@@ -205,6 +230,40 @@ def test_what_cannot_go_on_is_one_line(
     assert len(shown.err.splitlines()) == 1
     for word in words:
         assert word in shown.err
+
+
+def test_a_failed_resume_leaves_nothing_behind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in (tmp_path / "typo", tmp_path / ("x" * 300)):
+        assert train.main(["--resume", str(folder)]) == 2
+        assert train.main(["--resume=" + str(folder)]) == 2
+        assert "Traceback" not in capsys.readouterr().err
+    assert train.main(["--out", str(tmp_path / ("x" * 300))]) == 2
+    assert train.main(["--resume="]) == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_stopped_before_its_first_checkpoint_begins_anew(tmp_path: Path) -> None:
+    whole, early = tmp_path / "whole", tmp_path / "early"
+    assert finish(start(*ARGUMENTS, "--out", str(whole))) == (0, "")
+    early.mkdir()
+    settings = json.loads((whole / "settings.json").read_text())
+    (early / "settings.json").write_text(json.dumps(settings))
+    assert finish(start("--resume", str(early))) == (0, "")
+    assert results_of(early) == results_of(whole)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="folders are not held there")
+def test_a_folder_takes_one_run_at_a_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    holder = report.RunFolder(folder)
+    assert train.main([*ARGUMENTS, "--out", str(folder)]) == 2
+    assert "in use" in capsys.readouterr().err
+    del holder
+    report.RunFolder(folder)
 
 
 def test_a_disk_without_room_is_said_before_training(

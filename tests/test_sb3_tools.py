@@ -19,6 +19,7 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy as evaluate_m
 from sb3_contrib.common.maskable.utils import get_action_masks
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import EvalCallback
+from stable_baselines3.common.env_util import make_vec_env as stable_baselines_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv, VecMonitor
@@ -119,6 +120,23 @@ def test_without_masks_an_evaluation_ends_and_counts_as_lost() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(model, "predict", lambda observations, **_: (np.zeros(3, int), None))
         assert evaluate_policy(model, rows, 12) == (-1.0, 0.0)
+
+
+# -- what asks for pixels first ----------------------------------------------------------------
+def test_the_ways_of_stable_baselines_itself_make_environments() -> None:
+    options = {"opponent": "greedy", **SMALL}
+    with pytest.warns(UserWarning, match="rgb_array"):  # gymnasium's, of any game without pixels
+        envs = stable_baselines_vec_env(ID, 2, env_kwargs=options)
+    envs.reset()
+    assert get_action_masks(envs).any(1).all()
+    evaluate_masked(MaskablePPO("MlpPolicy", envs, **QUICK), envs, 4)
+    with pytest.warns(UserWarning, match="rgb_array"):
+        PPO("MlpPolicy", ID, **QUICK)
+    with (
+        pytest.warns(UserWarning, match="rgb_array"),
+        pytest.raises(ValueError, match=r"render_mode='rgb_array' is none of 'ansi', 'human'"),
+    ):
+        gymnasium.make(ID, render_mode="rgb_array")
 
 
 # -- single environments side by side --------------------------------------------------------

@@ -156,7 +156,8 @@ def test_workers_do_not_outlive_a_killed_run(tmp_path: Path) -> None:
     root = Path(__file__).parent.parent
     arguments = [
         *("--preset", "smoke", "--decisions", "100000000", "--width", "16", "--tables", "32"),
-        *("--rule", "suits=3", "ranks=6", "hand=4", "piles=2", "--out", str(tmp_path / "run")),
+        *("--rule", "suits=3", "--rule", "ranks=6", "--rule", "hand=4", "--rule", "piles=2"),
+        *("--out", str(tmp_path / "run")),
     ]
     process = subprocess.Popen([sys.executable, "train.py", *arguments], cwd=root)
     checkpoint = tmp_path / "run" / "checkpoint.safetensors"

@@ -367,7 +367,8 @@ def test_every_setting_is_described() -> None:
 # -- train.py --------------------------------------------------------------------------------
 TINY = (
     *("--preset", "smoke", "--decisions", "6000", "--tables", "32", "--width", "16"),
-    *("--rule", "suits=3", "ranks=8", "hand=5", "piles=2", "--processes", "1"),
+    *("--rule", "suits=3", "--rule", "ranks=8", "--rule", "hand=5", "--rule", "piles=2"),
+    *("--processes", "1"),
 )
 
 

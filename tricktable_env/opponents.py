@@ -192,7 +192,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
     """
     name, _, rest = spec.partition(":")
     if not name:
-        raise AgentSpecError(f"no agent name in {spec!r} (as random, or montecarlo:worlds=20)")
+        raise AgentSpecError(f"no agent name in {spec!r} (as random, or policy:PATH)")
     options: dict[str, str] = {}
     key = POSITIONAL
     for i, part in enumerate(rest.split(",") if rest else []):

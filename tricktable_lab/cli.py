@@ -184,6 +184,8 @@ class Solve:
             raise UsageError("solve takes a POSITION or --file FILE, one of the two")
         if self.workers < 1:
             raise UsageError(f"workers={self.workers} is not 1 or more")
+        if self.seconds is not None and not self.seconds >= 0:
+            raise UsageError(f"seconds={self.seconds} is not 0 or more")
         if self.file is None:
             return self._one(self.position or "")
         lines = self.file.read_bytes().splitlines()

@@ -91,7 +91,7 @@ def play(
         finally:
             with held_back():
                 sitting.keep_record()
-        if record is not None:
+        if record is not None and sitting.has_kept:
             screen.say(f"The record is in {record}.")
 
 
@@ -155,7 +155,8 @@ class Sitting:
         self.plies, self.round = 0, 1
         self.won = [0] * game.num_players
         """Rounds that each player has won alone."""
-        self._kept = False
+        self._kept = self.has_kept = False
+        """Whether the record of this round, or of any, was handed on."""
         self.states = game.new(self.seeds)
         game.deal(self.states, _ROW)
         self.single = one_round(game)
@@ -188,7 +189,7 @@ class Sitting:
         record = record_of(self.single, self.single_states[0])
         if self._kept or not record["plays"]:
             return
-        self._kept = True
+        self._kept = self.has_kept = True
         record["rules"] = rules_of(self.game)
         record["agents"] = ["person" if p == self.me else self.opponent for p in self._by_seat()]
         record |= {"seed": int(self.seeds[0]), "round": self.round}

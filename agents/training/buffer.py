@@ -161,7 +161,7 @@ class DecisionBuffer(RolloutBuffer):
         """Yields decisions in random order, in parts that are all alike.
 
         Of the choices that the policy was sure of only some are learnt from, others each time: they
-        are a third of all and hardly move it. The parts of all processes of the team together
+        hardly move it. The parts of all processes of the team together
         have nearly `batch_size` decisions, and every process has the same number of parts.
         """
         sure = self.rows.log_probs[: self.pos] > math.log(SURE)

@@ -8,6 +8,7 @@ has past selves beside them, and episodes under way, which are not kept: it goes
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -109,7 +110,7 @@ def read_checkpoint(path: Path, learner: Learner) -> list[Point]:
         if isinstance(learner, OpponentPPO):
             learner.take_past(tensors["past"])
     except (OSError, SafetensorError, RuntimeError, ValueError, LookupError, TypeError) as error:
-        reason = " ".join(str(error).split())
+        reason = textwrap.shorten(str(error), 200)
         raise CheckpointError(f"{path}: no checkpoint of this run: {reason}") from None
     return points
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from agents.mlp import MlpNetwork
 from agents.policy import NetworkAgent
 from agents.training.selfplay import straight_line
-from agents.training.settings import PAST_SELF, Settings, training_rules
+from agents.training.settings import PAST_SELF, Settings, SettingsError, training_rules
 from agents.training.team import Team
 from tricktable_env.cards import Mask, Words
 from tricktable_env.envs.vector import TrickTableVectorEnv
@@ -78,9 +78,16 @@ class OpponentPPO(MaskablePPO):
 
     Raises:
         AgentSpecError: an opponent that can't be made.
+        SettingsError: numbers that leave parts of a single decision, of which nothing is learnt.
     """
 
     def __init__(self, settings: Settings, game: Game) -> None:
+        part = nearest_divisor(settings.steps * settings.tables, settings.batch_size)
+        if part == 1:
+            raise SettingsError(
+                f"--steps {settings.steps} x --tables {settings.tables} can't be cut into parts of "
+                f"2 to --batch-size {settings.batch_size}; choose a number with small divisors"
+            )
         self.settings, self.team = settings, Team()  # it learns in one process
         self.game = make_game(game.name, **training_rules(game))
         self.past = PastSelves(self.game, settings.seed) if settings.opponent == PAST_SELF else None
@@ -91,7 +98,7 @@ class OpponentPPO(MaskablePPO):
             VecMonitor(TrickTableVecEnv(batch)),
             learning_rate=straight_line(settings.learning_rate, settings.learning_rate_end),
             n_steps=settings.steps,
-            batch_size=nearest_divisor(settings.steps * settings.tables, settings.batch_size),
+            batch_size=part,
             n_epochs=settings.epochs,
             gamma=1.0,
             gae_lambda=settings.gae_lambda,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import os
 import platform
 import shlex
 import shutil
+import weakref
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
@@ -21,7 +23,12 @@ from rich.table import Table
 from agents import __version__
 from agents.policy import FILE_NAME, write_whole
 from agents.training.progress import Point
-from agents.training.settings import Settings
+from agents.training.settings import Settings, settings_of
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where two runs in one folder go unnoticed
+    fcntl = None  # type: ignore[assignment]
 
 PACKAGES = (
     "numpy",
@@ -42,36 +49,40 @@ class RunFolderError(ValueError):
 
 
 class RunFolder:
-    """A folder for one run.
+    """A folder for one run, held while this lives: no other run enters it meanwhile.
 
     Args:
         path: made if need be, with its parents.
         resumed: whether the run that it holds goes on, not another begins.
 
     Raises:
-        RunFolderError: it is no folder, can't be written, has no room, or holds a run already; or,
-            for a run that goes on, one that is finished.
+        RunFolderError: it is no folder, can't be written, has no room, is held, or holds a run
+            already; or, for a run that goes on, holds none, or one that is finished.
     """
 
     def __init__(self, path: Path, resumed: bool = False) -> None:
         self.path = path
-        if resumed and (path / "results.json").exists():
-            raise RunFolderError(f"the run in {path} is finished (results.json)")
-        for name in ("results.json", "settings.json", f"{FILE_NAME}.safetensors"):
-            if not resumed and (path / name).exists():
-                raise RunFolderError(
-                    f"{path} holds a run already ({name}); choose another folder, "
-                    f"or go on with --resume {path}"
-                )
         try:
+            if resumed and not (path / "settings.json").exists():
+                raise RunFolderError(f"{path} holds no run to go on with: it has no settings.json")
             path.mkdir(parents=True, exist_ok=True)
-            write_whole({path / "versions.json": _json(versions())})
+            _hold(path, self)
+            if resumed and (path / "results.json").exists():
+                raise RunFolderError(f"the run in {path} is finished (results.json)")
+            for name in ("results.json", "settings.json", f"{FILE_NAME}.safetensors"):
+                if not resumed and (path / name).exists():
+                    raise RunFolderError(
+                        f"{path} holds a run already ({name}); choose another folder, "
+                        f"or go on with --resume {path}"
+                    )
+            if not resumed:
+                write_whole({path / "versions.json": _json(versions())})
             free = shutil.disk_usage(path).free
         except OSError as error:
             raise RunFolderError(f"can't write to {path}: {error.strerror}") from None
         if free < ROOM:
             raise RunFolderError(
-                f"{path} has {free / 1e6:.0f} MB free; a run needs {ROOM / 1e6:.0f}"
+                f"{path} has {free / 1e6:.0f} MB free; a run needs {ROOM / 1e6:.0f} MB"
             )
 
     def settings(self) -> Settings:
@@ -82,9 +93,11 @@ class RunFolder:
         """
         file = self.path / "settings.json"
         try:
-            return Settings(**_settled(json.loads(file.read_bytes())))
-        except (OSError, ValueError, TypeError) as error:
-            raise RunFolderError(f"no run to go on with: {file}: {error}") from None
+            return settings_of(json.loads(file.read_bytes()))
+        except OSError as error:
+            raise RunFolderError(f"can't read {file}: {error.strerror}") from None
+        except (ValueError, RecursionError) as error:  # SettingsError is one
+            raise RunFolderError(f"{file}: no settings of a run: {error}") from None
 
     def begin(self, settings: Settings, command: Sequence[str]) -> None:
         """Writes the settings, and the command below those before it, to repeat the run.
@@ -94,8 +107,8 @@ class RunFolder:
         """
         said = self.path / "command.txt"
         try:
-            before = said.read_bytes() if settings.resume else b""
-            self._write("settings.json", _json(dataclasses.asdict(replace(settings, resume=""))))
+            before = said.read_bytes() if said.exists() else b""
+            self._write("settings.json", _json(dataclasses.asdict(replace(settings, resume=None))))
             self._write("command.txt", before + f"{shlex.join(command)}\n".encode())
         except OSError as error:
             raise RunFolderError(f"can't write to {self.path}: {error.strerror}") from None
@@ -142,9 +155,20 @@ def results_table(opponents: dict[str, dict[str, Any]]) -> Table:
     return table
 
 
-def _settled(settings: dict[str, Any]) -> dict[str, Any]:
-    """JSON knows no tuples."""
-    return {key: tuple(of) if isinstance(of, list) else of for key, of in settings.items()}
+def _hold(path: Path, holder: object) -> None:
+    """Takes a folder for as long as the holder lives; the system lets go if the process dies.
+
+    Raises:
+        RunFolderError: another process has it.
+    """
+    if fcntl is None:
+        return
+    held = os.open(path, os.O_RDONLY)
+    weakref.finalize(holder, os.close, held)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise RunFolderError(f"{path} is in use: another run is writing to it") from None
 
 
 def _json(content: Any) -> bytes:

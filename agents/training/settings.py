@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import tyro
 
 from tricktable_env.game import Game
 
@@ -38,8 +40,8 @@ class Settings:
     """What learns: self-play of all seats, or sb3-contrib's MaskablePPO in one seat."""
     game: str = "tableau"
     """Which game to learn."""
-    rule: tuple[str, ...] = ()
-    """Options of the game's rules, each KEY=VALUE, as suits=3."""
+    rule: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """An option of the game's rules, KEY=VALUE, as suits=3; once for each."""
     num_players: int | None = None
     """Number of players, where the game leaves the choice."""
     announce: bool = False
@@ -49,7 +51,7 @@ class Settings:
     `processes`, same agent."""
     out: str = ""
     """Folder of the run, which must not hold one yet; left out: runs/GAME-SEED-TIME."""
-    resume: str = ""
+    resume: str | None = None
     """Folder of a run to go on with, by its own settings: no other option goes with it."""
 
     decisions: int = 16_000_000
@@ -167,6 +169,34 @@ episode wants a longer lambda, a plain perceptron more and smaller steps."""
 def starting_settings(preset: str, algo: str) -> Settings:
     """The settings that a command line with these two changes; what is no preset is the default."""
     return replace(PRESETS.get(preset, PRESETS["default"]), **STARTS.get(algo, {}))
+
+
+def settings_of(content: Any) -> Settings:
+    """Makes settings of what their JSON holds.
+
+    Raises:
+        SettingsError: a setting that there is not, a value of another type, or one out of range.
+    """
+    if not isinstance(content, dict):
+        raise SettingsError("no JSON object")
+    hints = get_type_hints(Settings)
+    for name, value in content.items():
+        if name not in hints or not _fits(value, hints[name]):
+            raise SettingsError(f"{name}: {value!r} is no setting of this version")
+    rule = tuple(content.get("rule", ()))
+    return Settings(**{**content, "rule": rule})
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value of JSON is of the type that a field has."""
+    choices = get_args(hint)
+    if get_origin(hint) is Literal:
+        return value in choices
+    if get_origin(hint) is tuple:
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    if choices:  # a type, or None
+        return any(_fits(value, choice) for choice in choices)
+    return type(value) in ((int, float) if hint is float else (hint,))
 
 
 def training_rules(game: Game) -> dict[str, Any]:

@@ -90,11 +90,20 @@ def check_choice(option: str, value: Any, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{option}={value!r} is none of {', '.join(map(repr, choices))}")
 
 
+class RenderModeError(ValueError, TypeError):
+    """A render mode that there is not.
+
+    Also a TypeError, from which Stable-Baselines3's own `make_vec_env` and `PPO(policy, ID)`, which
+    ask every environment for pixels first, learn that there are none and go on without.
+    """
+
+
 def check_render_mode(mode: str | None) -> None:
     """Refuses a render mode that the environments don't have.
 
     Raises:
-        ValueError: it is neither None nor one of `RENDER_MODES`.
+        RenderModeError: it is neither None nor one of `RENDER_MODES`.
     """
-    if mode is not None:
-        check_choice("render_mode", mode, RENDER_MODES)
+    if mode is not None and mode not in RENDER_MODES:
+        modes = ", ".join(map(repr, RENDER_MODES))
+        raise RenderModeError(f"render_mode={mode!r} is none of {modes}")
