@@ -308,7 +308,9 @@ WRITERS: dict[str, tuple[int, bool, Writer]] = {
     "history": (
         GAME.history_size,
         False,
-        lambda table, out, masks: batch.history_rows(table.states, MIDDLE, out),
+        lambda table, out, masks: batch.history_rows(
+            table.states, MIDDLE, np.zeros_like(MIDDLE), out
+        ),
     ),
     "views": (
         8 * WORDS,

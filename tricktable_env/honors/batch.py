@@ -54,15 +54,6 @@ def player_rows(states: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
 
 
 @kernel
-def are_players(players: np.ndarray, count: int) -> bool:
-    """Whether all are 0 to `count` - 1: a view of anybody else would be of nothing, or of all."""
-    ok = True
-    for i in range(players.shape[0]):
-        ok &= 0 <= players[i] < count
-    return ok
-
-
-@kernel
 def view_rows(states: np.ndarray, rows: np.ndarray, players: np.ndarray, out: np.ndarray) -> None:
     """Packs the view of a player in each row."""
     for i in range(rows.shape[0]):

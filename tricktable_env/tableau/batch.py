@@ -56,15 +56,6 @@ def player_rows(states: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
 
 
 @kernel
-def are_players(players: np.ndarray) -> bool:
-    """Whether all are 0 or 1: a view of anybody else would be of nothing, or of everything."""
-    ok = True
-    for i in range(players.shape[0]):
-        ok &= 0 <= players[i] <= 1
-    return ok
-
-
-@kernel
 def view_rows(states: np.ndarray, rows: np.ndarray, players: np.ndarray, out: np.ndarray) -> None:
     """Packs the view of a player in each row; the swap of seats is its own inverse."""
     for i in range(rows.shape[0]):
@@ -99,8 +90,10 @@ def observe_rows(
 
 
 @kernel
-def history_rows(states: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
-    """Writes the history of each row."""
+def history_rows(
+    states: np.ndarray, rows: np.ndarray, players: np.ndarray, out: np.ndarray
+) -> None:
+    """Writes the history of each row, which is the same for both players."""
     for i in range(rows.shape[0]):
         encode_history(states[rows[i]], out[i])
 
