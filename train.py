@@ -20,6 +20,9 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the imports below take seconds: just end
+
 import torch
 import tyro
 from rich.console import Console
@@ -225,6 +228,8 @@ def default_folder(settings: Settings) -> str:
 
 
 if __name__ == "__main__":
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # stops as Ctrl-C does
     try:
         sys.exit(main(sys.argv[1:]))

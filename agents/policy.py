@@ -160,12 +160,16 @@ def save_policy(
     Args:
         network: its policy and value; what else was trained is not kept.
         game: the game that it was trained on.
-        folder: an existing folder.
+        folder: made if need be, with its parents.
         notes: whatever else the settings should say, as how it was trained.
 
     Returns:
         The path of the weights.
+
+    Raises:
+        OSError: it can't be written.
     """
+    folder.mkdir(parents=True, exist_ok=True)
     settings = {
         "format": FORMAT,
         "game": game.name,
@@ -183,12 +187,21 @@ def save_policy(
 def write_whole(files: Mapping[Path, bytes]) -> None:
     """Writes files under other names and renames them, so that each is whole or not there.
 
-    Nothing is renamed before all are written.
+    Nothing is renamed before all are on the disk.
+
+    Raises:
+        OSError: one can't be written; it is named, and the files that there were are as before.
     """
     temporaries = {path: path.with_name(f".{path.name}.tmp") for path in files}
     try:
         for path, content in files.items():
-            temporaries[path].write_bytes(content)
+            try:
+                with temporaries[path].open("wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())  # or a power cut may keep the name and lose the content
+            except OSError as error:  # a full disk does not say where
+                raise OSError(error.errno, error.strerror, str(path)) from None
         for path, temporary in temporaries.items():
             os.replace(temporary, path)
     finally:

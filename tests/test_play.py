@@ -308,6 +308,7 @@ def test_a_game_without_places_is_played_too(sit: Sit, monkeypatch: pytest.Monke
     ("arguments", "said"),
     [
         (["--seat", "north"], "no seat 'north'; seats are caller, dealer, 0, 1"),
+        (["--seat", "alternate"], "--seat alternate is for many episodes"),
         (["--seed", "-1"], "seed -1 is no integer"),
         (["--opponent", "nobody"], "no agent 'nobody'; there are"),
         (["--opponent", "self"], "no agent 'self'; there are"),

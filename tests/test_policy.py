@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -250,17 +251,17 @@ def test_a_failed_write_leaves_the_old_policy(
 ) -> None:
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
 
-    for failing in (".json.tmp", ".safetensors.tmp"):
+    for whole, failing in enumerate(("policy.json", "policy.safetensors")):
+        written: list[int] = []
 
-        def write(self: Path, content: bytes, failing: str = failing) -> int:
-            with open(self, "wb") as file:
-                if self.name.endswith(failing):
-                    file.write(content[: len(content) // 2])
-                    raise OSError(28, "No space left on device")
-                return file.write(content)
+        def sync(file: int, whole: int = whole, written: list[int] = written) -> None:
+            written.append(file)
+            if len(written) > whole:
+                os.ftruncate(file, 10)
+                raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(Path, "write_bytes", write)
-        with pytest.raises(OSError, match="No space"):
+        monkeypatch.setattr(os, "fsync", sync)
+        with pytest.raises(OSError, match=f"No space.*{failing}"):
             save_policy(network, game, folder, {"seed": 4})
         assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 

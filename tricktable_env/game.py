@@ -39,6 +39,10 @@ class RulesError(ValueError):
     """An option of the rules, or a combination of them, that makes no sense."""
 
 
+class UnknownOptionError(RulesError):
+    """An option that a game does not have."""
+
+
 class PositionError(ValueError):
     """A position or deck that does not fit the rules; the message quotes the part at fault."""
 
@@ -268,12 +272,12 @@ def check_options(name: str, rules_type: type[Any], options: Mapping[str, Any]) 
     """Refuses options that a game does not have.
 
     Raises:
-        RulesError: which, and which there are.
+        UnknownOptionError: which, and which there are.
     """
     known = [field.name for field in fields(rules_type)]
     unknown = [option for option in options if option not in known]
     if unknown:
-        raise RulesError(
+        raise UnknownOptionError(
             f"no option {', '.join(map(repr, unknown))}; options of {name} are {', '.join(known)}"
         )
 

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tricktable_env.cards import Seat
-from tricktable_env.envs.seating import draw_seats, read_seat
+from tricktable_env.envs.seating import ALTERNATE, draw_seats, read_seat
 from tricktable_env.envs.starts import seed_word
 from tricktable_env.game import ENDED, ILLEGAL, NOBODY, Action, Game, Player, outcome_of
 from tricktable_env.opponents import decide, decision_streams, make_agent
@@ -104,8 +104,11 @@ def _keeper(file: Path | None, as_json: bool) -> Iterator[Keep]:
         def keep(record: dict[str, Any]) -> None:
             line = json.dumps(record) + "\n"
             if opened is not None:
-                opened.write(_line_break(opened) + line.encode())
-                opened.flush()
+                try:
+                    opened.write(_line_break(opened) + line.encode())
+                    opened.flush()
+                except OSError as error:  # a full disk does not say where
+                    raise OSError(error.errno, error.strerror, str(file)) from None
             if as_json:
                 print(line, end="", flush=True)
 
@@ -145,6 +148,8 @@ class Sitting:
         entropy = np.random.SeedSequence().generate_state(1)[0] if seed is None else seed
         try:
             self.seeds = np.array([seed_word(entropy)], np.uint64)
+            if seat == ALTERNATE:
+                raise ValueError(f"--seat {seat} is for many episodes, and this is one")
             chosen = read_seat(int(seat) if re.fullmatch(r"[0-9]{1,3}", seat) else seat, game)
         except ValueError as error:
             raise PlayOptionError(str(error)) from error

@@ -20,8 +20,14 @@ from tricktable_env.envs.spaces import (
     row_of,
 )
 from tricktable_env.envs.starts import Options
-from tricktable_env.game import Bytes, Game, Player
+from tricktable_env.game import Bytes, Game, Player, UnknownOptionError
 from tricktable_env.registry import make_game
+
+OWN_OPTIONS = (
+    "an environment takes besides render_mode, and with a learning seat "
+    "opponent, seat, observation, on_illegal and full_information"
+)
+"""What is added when an option is unknown: it may be one of these, mistyped."""
 
 
 class TrickTableEnv(gymnasium.Env[Any, Any]):
@@ -163,7 +169,10 @@ def named_game(game: str | Game, rules: dict[str, Any]) -> Game:
         ValueError: no such game, rules that make no sense, or rules beside a game made already.
     """
     if isinstance(game, str):
-        return make_game(game, **rules)
+        try:
+            return make_game(game, **rules)
+        except UnknownOptionError as error:
+            raise UnknownOptionError(f"{error}; {OWN_OPTIONS}") from None
     if rules:
         raise ValueError(f"the game has its rules already, so not {', '.join(rules)} as well")
     return game

@@ -55,6 +55,7 @@ def make_vec_env(
     options: dict[str, Any] = {"opponent": opponent, "seat": seat, "on_illegal": on_illegal}
     options["full_information"] = full_information
     batch = TrickTableVectorEnv(n_envs, render_mode=render_mode, **options, **spec.kwargs, **rules)
+    batch.spec = spec
     env = TrickTableVecEnv(batch)
     if seed is not None:
         env.seed(seed)
@@ -81,7 +82,7 @@ class TrickTableVecEnv(VecEnv):
         self.episodes: Episodes = batch.episodes
         if self.episodes.form != "flat":
             raise ValueError(f"observation={self.episodes.form!r}; this needs 'flat'")
-        self._rows = [_Row(batch.episodes, row, batch.render_mode) for row in range(batch.num_envs)]
+        self._rows = [_Row(batch, row) for row in range(batch.num_envs)]
         self._actions: Any = None
         self.paid = np.zeros((batch.num_envs, batch.game.num_players), np.float32)
         """`[N, P] float32`, what the last step paid each player of each row."""
@@ -213,9 +214,9 @@ class TrickTableVecEnv(VecEnv):
 class _Row:
     """One row as the methods of the single environment show it."""
 
-    def __init__(self, episodes: Episodes, row: int, render_mode: str | None) -> None:
-        self.row, self.render_mode = row, render_mode
-        self._episodes = episodes
+    def __init__(self, batch: TrickTableVectorEnv, row: int) -> None:
+        self.row, self.render_mode, self.spec = row, batch.render_mode, batch.spec
+        self._episodes = batch.episodes
 
     def action_masks(self) -> Mask:
         self._episodes.check_begun()
