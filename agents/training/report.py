@@ -140,8 +140,8 @@ def versions() -> dict[str, str]:
 
 def results_table(opponents: dict[str, dict[str, Any]]) -> Table:
     """Draws the results against each opponent."""
-    table = Table(title="The trained agent, every deal played twice with roles swapped")
-    for heading in ("against", "win rate", "95% interval over deals", "tricks ahead", "deals"):
+    table = Table(title="The trained agent, every deal played from every seat")
+    for heading in ("against", "win rate", "95% interval over deals", "margin", "deals"):
         table.add_column(heading, justify="left" if heading == "against" else "right")
     for name, result in opponents.items():
         low, high = result["ci95"]
