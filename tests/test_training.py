@@ -182,33 +182,6 @@ def test_matches_are_learnt_round_by_round() -> None:
     assert np.isfinite(buffer.returns).all()
 
 
-@pytest.mark.parametrize("guest", ["greedy", "random"])
-def test_a_guest_sits_in_each_seat_and_nothing_is_learnt_from_it(game: Game, guest: str) -> None:
-    settings = replace(SMALL, guest=guest, guest_share=0.5, guest_from=0.0)
-    _, buffer = collected(settings, game)
-    share = SMALL.tables // 2
-    learners = [set() for _ in range(SMALL.tables)]  # type: list[set[int]]
-    for tables, decisions, _ in buffer.steps:
-        for table, (row, player) in zip(tables, decisions, strict=True):
-            if row >= 0:
-                learners[table].add(int(player))
-    assert all(len(players) == 1 for players in learners[:share])
-    assert all(len(players) == 2 for players in learners[share:])
-    alone = [min(players) for players in learners[:share]]
-    assert alone.count(0) == alone.count(1)
-
-
-def test_a_guest_comes_when_its_part_of_the_run_begins(game: Game) -> None:
-    settings = replace(SMALL, guest_share=1.0, guest_from=0.5)
-    learner = SelfPlayPPO(settings, game)
-    buffer: Any = learner.rollout_buffer
-    sizes = []
-    learner.train = lambda: sizes.append(buffer.pos)  # type: ignore[method-assign]
-    learner.learn(4 * SMALL.tables * (1 + 2 * game.rules.tricks))
-    assert len(sizes) == 4
-    assert max(sizes[2:]) < 0.7 * min(sizes[:2])
-
-
 def test_the_parts_of_a_rollout_are_nearly_alike_and_all_of_it(game: Game) -> None:
     _, buffer = collected(SMALL, game)
     parts = list(buffer.get(64))
@@ -479,8 +452,7 @@ def test_honors_is_trained_for_any_number_of_players_with_announcing(tmp_path: P
         (["--num-players", "3"], ("tableau is for 2 players, not 3",)),
         (["--announce"], ("announce", "tableau")),
         (["--game", "honors", "--num-players", "8"], ("num_players=8", "2 to 7")),
-        (["--guest", "nobody"], ("nobody", "greedy")),
-        (["--guest-share", "2"], ("--guest-share 2", "from 0 to 1")),
+        (["--gae-lambda", "2"], ("--gae-lambda 2", "from 0 to 1")),
         (["--out", "train.py"], ("train.py",)),
         (["--out", "train.py/run"], ("train.py/run",)),
         (["--critic", "all"], ("all", "shared")),

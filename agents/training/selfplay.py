@@ -3,7 +3,7 @@
 Its parent's collecting is made for one learner an environment. Here every seat of every table is
 the learner: a rollout is one episode of every table, in lockstep; whoever is to act acts; moves
 that leave no choice are played without asking; and advantages run along each player's own
-decisions. Late in a run a guest who does not learn, an agent named by a spec, sits at some tables.
+decisions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from agents.training.team import Team
 from tricktable_env.envs.vector import TrickTableVectorEnv
 from tricktable_env.game import NOBODY, RUNNING, Game, Rows
 from tricktable_env.interop.sb3 import TrickTableVecEnv
-from tricktable_env.opponents import Streams, decide, decision_streams, make_agent
+from tricktable_env.opponents import decision_streams
 from tricktable_env.registry import make_game
 
 
@@ -42,13 +42,11 @@ class SelfPlayPPO(PPO):
 
     Raises:
         LayoutError: the network can't read the game's observation.
-        AgentSpecError: a guest that can't be made.
     """
 
     def __init__(self, settings: Settings, game: Game, team: Team | None = None) -> None:
         self.settings, self.team = settings, team or Team()
         self.game = make_game(game.name, **training_rules(game))
-        self.guest = make_agent(settings.guest, self.game)
         layout = Layout.of(self.game)
         self.sees_hidden = settings.critic == "hidden"
         self.tables = np.arange(settings.tables)[self.team.rank :: self.team.size]
@@ -101,10 +99,10 @@ class SelfPlayPPO(PPO):
         callback.on_rollout_start()
         rows, start = np.arange(len(states)), self.num_timesteps
         self._deal(states, buffer)
-        guests, ahead = self._seat_guests(), game.margins(states)
+        ahead = game.margins(states)
         while len(rows):
             players = game.players(states, rows)
-            actions, decisions = self._act(rows, players, guests[rows] == players, buffer)
+            actions, decisions = self._act(rows, players, buffer)
             status, _ = game.step(states, rows, actions)
             now = game.margins(states[rows])
             paid = ((now - ahead[rows]) * self.settings.reward_scale).astype(np.float32)
@@ -141,35 +139,20 @@ class SelfPlayPPO(PPO):
 
         So a run goes on from its weights as if it had never stopped.
         """
-        keys = self._streams(self.tables, np.full(len(states), NOBODY)).keys
+        of = np.ones(len(states), np.int64)
+        seed = np.full(len(states), self.settings.seed, np.uint64)
+        keys = decision_streams(seed, self.tables, NOBODY * of, self.num_timesteps * of).keys
         states[:] = self.game.new(keys)
         self.game.deal(states, np.arange(len(states)))
         torch.manual_seed(int(keys[0]))
         buffer.rng = np.random.default_rng(keys[:1])
 
-    def _streams(self, tables: Rows, players: npt.NDArray[np.int64]) -> Streams:
-        """The random streams of this moment, one for each of some players at their tables."""
-        seeds = np.full(len(tables), self.settings.seed, np.uint64)
-        return decision_streams(seeds, tables, players, np.full(len(tables), self.num_timesteps))
-
-    def _seat_guests(self) -> npt.NDArray[np.int64]:
-        """Who the guest is at each table, NOBODY where there is none: `[B] int64`.
-
-        It comes late, to some tables, and sits in each seat equally often.
-        """
-        settings = self.settings
-        come = self.num_timesteps >= settings.guest_from * self._total_timesteps
-        share = settings.guest_share if come else 0.0
-        return np.where(
-            self.tables < share * settings.tables, self.tables % self.game.num_players, NOBODY
-        )
-
     def _act(
-        self, rows: Rows, players: Any, is_guest: Any, buffer: DecisionBuffer
+        self, rows: Rows, players: Any, buffer: DecisionBuffer
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Chooses at some tables; returns the actions and their rows in the buffer, -1 for none.
 
-        Forced moves and a guest's are not learnt from.
+        Forced moves are not learnt from.
         """
         game, states = self.game, cast(TrickTableVecEnv, self.env).episodes.states
         observe = game.observe_full if self.sees_hidden else lambda *of: game.observe(*of)[0]
@@ -177,12 +160,7 @@ class SelfPlayPPO(PPO):
         masks = seen[:, game.mask_slice]
         actions: npt.NDArray[np.int64] = masks.argmax(1)
         decisions = np.full(len(rows), -1)
-        if is_guest.any():
-            at = rows[is_guest]
-            views = game.views(states, at, players[is_guest])
-            streams = self._streams(self.tables[at], players[is_guest])
-            actions[is_guest] = decide(self.guest, views, game.masks(views), streams)
-        free = np.flatnonzero(~is_guest & (masks.sum(1) > 1))
+        free = np.flatnonzero(masks.sum(1) > 1)
         if len(free):
             actions[free], decisions[free] = self._decide(seen[free], buffer)
         return actions, decisions

@@ -54,7 +54,7 @@ class Settings:
     resume: str | None = None
     """Folder of a run to go on with, by its own settings: no other option goes with it."""
 
-    decisions: int = 16_000_000
+    decisions: int = 10_000_000
     """Budget: calls and plays of all seats together, forced ones included, rounded up to whole
     episodes of all tables."""
     tables: int = 1024
@@ -76,12 +76,6 @@ class Settings:
 
     reward_scale: float = 1 / 13
     """What a player is paid for each trick (or point) that a step puts it ahead."""
-    guest: str = "greedy"
-    """Spec of an agent that sits in one seat of some tables; the learner plays the others."""
-    guest_share: float = 1.0
-    """At what part of the tables."""
-    guest_from: float = 0.5
-    """From what part of the run on; 1 is never: self-play alone."""
     opponent: str = PAST_SELF
     """maskable-ppo alone: `self`, its past selves, or the spec of an agent, in the other seats."""
     opponent_updates: int = 4
@@ -130,8 +124,7 @@ class Settings:
         for name in ("learning_rate_end", "entropy", "entropy_end", "value_weight"):
             value = getattr(self, name)
             self._check(name, 0 <= value < math.inf, "0 or above")
-        for name in ("gae_lambda", "guest_share", "guest_from"):
-            self._check(name, 0 <= getattr(self, name) <= 1, "from 0 to 1")
+        self._check("gae_lambda", 0 <= self.gae_lambda <= 1, "from 0 to 1")
 
     def _check(self, name: str, right: bool, wanted: str) -> None:
         if not right:
