@@ -128,7 +128,11 @@ def test_option_texts_become_what_the_agent_annotates(spec: str, options: tuple[
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("nobody", "no agent 'nobody'; there are bare, fussy, gone, greedy, needy, policy, random"),
+        (
+            "nobody",
+            "no agent 'nobody'; there are bare, fussy, gone, greedy, montecarlo, needy, "
+            "pimc, policy, random",
+        ),
         ("fussy:world=3", "no option 'world'; its options: path, worlds, bias, deep, limit"),
         ("fussy:worlds=many", "option 'worlds' of agent 'fussy' is an integer, not 'many'"),
         ("fussy:worlds=2.5", "is an integer, not '2.5'"),
@@ -148,7 +152,7 @@ def test_a_spec_that_makes_no_agent_says_what_would(spec: str, message: str) -> 
 
 def test_our_agents_are_named_without_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opponents, "entry_points", lambda group: [])
-    assert set(agent_names()) == {"random", "greedy", "policy"}
+    assert set(agent_names()) == {"random", "greedy", "montecarlo", "pimc", "policy"}
     assert isinstance(make_agent("random", GAME), RandomAgent)
 
 

@@ -32,6 +32,8 @@ Actions: TypeAlias = npt.NDArray[np.int64]
 AGENTS: dict[str, str] = {
     "random": "agents.random:RandomAgent",
     "greedy": "agents.greedy:GreedyAgent",
+    "montecarlo": "agents.montecarlo:MonteCarloAgent",
+    "pimc": "agents.pimc:PimcAgent",
     "policy": "agents.policy:PolicyAgent",
 }
 """Our own agents, for a checkout that is not installed: the entry points say the same."""

@@ -211,6 +211,12 @@ def announces(s: np.ndarray) -> bool:
 
 
 @kernel
+def pays_points(s: np.ndarray) -> bool:
+    """Whether the game pays by points, not by who won."""
+    return _option(s, 10, 1) == 1
+
+
+@kernel
 def hand_size(s: np.ndarray) -> int:
     """Cards dealt to each hand."""
     return _option(s, 11, 5)
@@ -504,7 +510,7 @@ def rewards(s: np.ndarray, out: np.ndarray) -> None:
     if s[LEFT] != ZERO:
         for seat in range(players):
             out[seat] = 0.0
-    elif _option(s, 10, 1) == 1:
+    elif pays_points(s):
         total = 0
         for seat in range(players):
             total += points_of(s, seat)
