@@ -30,7 +30,7 @@ from stable_baselines3.common.callbacks import CallbackList
 from stable_baselines3.common.logger import configure
 
 from agents.network import LayoutError
-from agents.policy import NetworkAgent, save_policy
+from agents.policy import WORLDS, NetworkAgent, save_policy
 from agents.training.checkpoint import (
     CHECKPOINT,
     CheckpointError,
@@ -64,6 +64,8 @@ MISTAKES = (
 """What a wrong argument raises."""
 OPPONENTS = ("random", "greedy", "untrained")
 """Whom the trained agent plays at the end; `untrained` is its own network before the first step."""
+ALONE = ("greedy",)
+"""Whom the trained network plays without look-ahead."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -76,6 +78,7 @@ def main(arguments: Sequence[str]) -> int:
         game = game_from(settings.game, settings.num_players, (*settings.rule, *announce))
         learner = make_learner(settings, game)
         untrained = NetworkAgent(game, learner.network)
+        NetworkAgent(game, learner.network, worlds=settings.worlds)  # known now if it can't be
         last = folder.path / CHECKPOINT
         resumed = last if last.exists() else None  # a run may have been stopped before its first
         points = [] if resumed is None else read_checkpoint(resumed, learner)
@@ -105,28 +108,26 @@ def main(arguments: Sequence[str]) -> int:
         curve.close()
         learner.team.dismiss()
         keep(learner, game, folder, curve)
-        results = {}
-        for name in OPPONENTS:
+        alone = NetworkAgent(game, learner.network)
+        agent = NetworkAgent(game, learner.network, worlds=settings.worlds)
+
+        def evaluate(player: NetworkAgent, name: str) -> dict[str, Any]:
             opponent = untrained if name == "untrained" else name
-            with console.status(f"{settings.eval_deals:,} deals against {name}"):
-                result = play_match(
-                    game,
-                    NetworkAgent(game, learner.network),
-                    opponent,
-                    settings.eval_deals,
-                    settings.eval_seed,
-                    settings.processes,
-                )
-            results[name] = summary(result)
-        folder.write_results(
-            {
-                "game": game.name,
-                "agent": f"policy:{folder.path}",
-                "seconds": round(time.perf_counter() - started, 1),
-                "decisions": learner.num_timesteps,
-                "opponents": results,
-            }
-        )
+            deals, seed = settings.eval_deals, settings.eval_seed
+            with console.status(f"{deals:,} deals against {name}"):
+                return summary(play_match(game, player, opponent, deals, seed, settings.processes))
+
+        results = {
+            "game": game.name,
+            "agent": f"policy:{folder.path}",
+            "seconds": 0.0,
+            "decisions": learner.num_timesteps,
+            "opponents": {name: evaluate(agent, name) for name in OPPONENTS},
+        }
+        if settings.worlds:
+            results["network_alone"] = {name: evaluate(alone, name) for name in ALONE}
+        results["seconds"] = round(time.perf_counter() - started, 1)
+        folder.write_results(results)
     except (KeyboardInterrupt, TeamError, OSError) as error:
         curve.close()
         with contextlib.suppress(OSError):  # which may be why it stopped
@@ -206,6 +207,7 @@ def keep(learner: Learner, game: Game, folder: RunFolder, curve: LearningCurve) 
         "rules": rules_of(game),
         "seed": learner.settings.seed,
         "decisions": learner.num_timesteps,
+        WORLDS: learner.settings.worlds,
     }
     save_policy(learner.network, game, folder.path, notes)
     if curve.points:

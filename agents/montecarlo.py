@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 
+import numpy as np
+
 from agents.worlds import SearchAgent, Totals
 from tricktable_env.cards import Words
 from tricktable_env.game import Game
@@ -36,6 +38,11 @@ class MonteCarloAgent(SearchAgent):
         super().__init__(game, worlds, seconds, threads)
         kernels = importlib.import_module(_KERNELS[game.name])
         self._add_worlds, self._values = kernels.add_worlds, kernels.values_of(game)
+
+    @property
+    def steepest(self) -> float:
+        """What one trick (or point) more adds to a total in one world, where it adds most."""
+        return float(np.diff(self._values).max())
 
     def __reduce__(self) -> tuple[type[MonteCarloAgent], tuple[object, ...]]:
         return type(self), (self.game, self.worlds, self.seconds, self.threads)

@@ -21,14 +21,18 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch.nn import functional
 
+from agents.lookahead import LookAhead
 from agents.mlp import MlpNetwork
 from agents.network import Layout, SuitNetwork, layout_digest
+from agents.worlds import MAX_WORLDS
 from tricktable_env.cards import Mask, Words
 from tricktable_env.game import Game
 from tricktable_env.opponents import Streams
 
 FORMAT = 1
 """Version of the settings file; it goes up when older programs would misread a newer file."""
+WORLDS = "worlds"
+"""The setting that says in how many worlds a policy looks ahead; left out, in none."""
 FILE_NAME = "policy"
 """Name of the two files in a run folder."""
 MAX_SIZE = 4096
@@ -49,30 +53,44 @@ class NetworkAgent:
         game: the game to play.
         network: made for the observation of that game; later changes to it don't count.
         sample: draw from the network's distribution; otherwise its likeliest action is taken.
+        worlds: in how many sampled worlds it tries what it is unsure of; 0: the network alone.
+
+    Raises:
+        AgentSpecError: a number of worlds out of range, or a game without playouts.
     """
 
-    def __init__(self, game: Game, network: PolicyNetwork, sample: bool = False) -> None:
+    def __init__(
+        self, game: Game, network: PolicyNetwork, sample: bool = False, worlds: int = 0
+    ) -> None:
         self.game, self.sample = game, sample
+        self._look_ahead = LookAhead(game, worlds) if worlds else None
         self.network: PolicyNetwork = copy.deepcopy(network).eval()
         if isinstance(self.network, SuitNetwork):
             self.network.dtype = torch.float32
 
     def act(self, view: Words, mask: Mask, rng: np.random.Generator) -> int:
         """Chooses an action for a view `[W]`."""
-        return int(self._choose(view[None], mask[None], [rng])[0])
+        keys = rng.integers(0, 2**64, 1, np.uint64) if self._look_ahead else None
+        return int(self._choose(view[None], mask[None], [rng], keys)[0])
 
     def act_batch(self, views: Words, masks: Mask, streams: Streams) -> npt.NDArray[np.int64]:
         """Chooses an action for each view `[B, W]`; `[B] int64`."""
-        return self._choose(views, masks, streams)
+        return self._choose(views, masks, streams, streams.keys if self._look_ahead else None)
 
-    def _choose(self, views: Words, masks: Mask, streams: Any) -> npt.NDArray[np.int64]:
-        """Asks the network where there is a choice."""
+    def _choose(
+        self, views: Words, masks: Mask, streams: Any, keys: Words | None
+    ) -> npt.NDArray[np.int64]:
+        """Asks the network where there is a choice; `keys` are for the worlds, None without."""
         actions: npt.NDArray[np.int64] = masks.argmax(1)
         free = np.flatnonzero(masks.sum(1) > 1)
         if len(free):
             observations, _ = self.game.encode(views[free])
             with torch.inference_mode():
                 logits, _ = self.network(torch.from_numpy(observations))
+            if self._look_ahead is not None and keys is not None:
+                log_odds = functional.log_softmax(logits, 1).numpy()
+                weighed = self._look_ahead.weigh(log_odds, views[free], masks[free], keys[free])
+                logits = torch.from_numpy(weighed)
             if not self.sample:
                 actions[free] = logits.argmax(1).numpy()
             else:
@@ -91,18 +109,29 @@ class PolicyAgent(NetworkAgent):
     Args:
         game: the game to play; its rules may differ from those trained on.
         path: a run folder of train.py, or a .safetensors file with its .json beside it.
-        sample: draw actions from the network's odds.
+        sample: draw actions from its odds.
+        worlds: in how many sampled worlds it tries what it is unsure of, 0 for the network alone;
+            None: as many as the policy's settings say, where they do.
 
     Raises:
+        AgentSpecError: a number of worlds out of range, or a game without playouts.
         PolicyFileError: no such policy, a broken file, or one for another game or observation.
     """
 
-    def __init__(self, game: Game, path: str, sample: bool = False) -> None:
-        super().__init__(game, load_policy(path, game), sample)
+    def __init__(
+        self, game: Game, path: str, sample: bool = False, worlds: int | None = None
+    ) -> None:
+        network, settings = read_policy(path, game)
+        super().__init__(game, network, sample, settings[WORLDS] if worlds is None else worlds)
 
 
 def load_policy(path: str | os.PathLike[str], game: Game) -> PolicyNetwork:
-    """Loads the network of a policy, in float32 and for evaluation.
+    """Loads the network of a policy; see `read_policy`."""
+    return read_policy(path, game)[0]
+
+
+def read_policy(path: str | os.PathLike[str], game: Game) -> tuple[PolicyNetwork, dict[str, Any]]:
+    """Loads the network of a policy, in float32 and for evaluation, and its settings.
 
     Args:
         path: a run folder, or a .safetensors file.
@@ -121,6 +150,11 @@ def load_policy(path: str | os.PathLike[str], game: Game) -> PolicyNetwork:
     content = _read(weights)
     settings = _read_settings(weights.with_suffix(".json"))
     make = _network_of(settings, weights.with_suffix(".json"), game)
+    worlds = settings.setdefault(WORLDS, 0)
+    if type(worlds) is not int or not 0 <= worlds <= MAX_WORLDS:
+        raise PolicyFileError(
+            f"{weights.with_suffix('.json')}: worlds is {worlds!r}, not 0 to {MAX_WORLDS:,}"
+        )
     try:
         tensors = load_tensors(content)
         with torch.device("meta"):  # takes no memory, whatever sizes the file asks for
@@ -131,7 +165,7 @@ def load_policy(path: str | os.PathLike[str], game: Game) -> PolicyNetwork:
         raise PolicyFileError(f"{weights}: not the weights of this network: {reason}") from None
     network = make()
     network.load_state_dict(tensors)
-    return network.eval()
+    return network.eval(), settings
 
 
 def _check_tensors(tensors: dict[str, torch.Tensor], wanted: dict[str, torch.Size]) -> None:

@@ -369,7 +369,8 @@ def test_a_run_leaves_all_that_repeats_it_and_the_agent(tmp_path: Path) -> None:
     assert list((folder / "tensorboard").iterdir())
     assert f"--out {folder}" in (folder / "command.txt").read_text()
     results = json.loads((folder / "results.json").read_text())
-    assert results.keys() == {"game", "agent", "seconds", "decisions", "opponents"}
+    expected = {"game", "agent", "seconds", "decisions", "opponents", "network_alone"}
+    assert results.keys() == expected
     assert results["game"] == "tableau"
     assert results["decisions"] >= 6000
     assert list(results["opponents"]) == ["random", "greedy", "untrained"]
@@ -382,8 +383,10 @@ def test_a_run_leaves_all_that_repeats_it_and_the_agent(tmp_path: Path) -> None:
 
     # The saved agent plays exactly what was measured.
     game = make_game("tableau", suits=3, ranks=8, hand=5, piles=2)
-    again = play_match(game, results["agent"], "greedy", PRESETS["smoke"].eval_deals, 1)
-    assert again.win_rate_a == results["opponents"]["greedy"]["win_rate"]
+    alone = f"{results['agent']},worlds=0"
+    for agent, measured in ((results["agent"], "opponents"), (alone, "network_alone")):
+        again = play_match(game, agent, "greedy", PRESETS["smoke"].eval_deals, 1)
+        assert again.win_rate_a == results[measured]["greedy"]["win_rate"]
 
     # The same command gives the same results; the same folder is refused.
     other = tmp_path / "two"
@@ -452,6 +455,8 @@ def test_honors_is_trained_for_any_number_of_players_with_announcing(tmp_path: P
         (["--num-players", "3"], ("tableau is for 2 players, not 3",)),
         (["--announce"], ("announce", "tableau")),
         (["--game", "honors", "--num-players", "8"], ("num_players=8", "2 to 7")),
+        (["--worlds", "-1"], ("--worlds -1", "at least 0")),
+        (["--worlds", "9999999"], ("worlds=9999999", "1,000,000")),
         (["--gae-lambda", "2"], ("--gae-lambda 2", "from 0 to 1")),
         (["--out", "train.py"], ("train.py",)),
         (["--out", "train.py/run"], ("train.py/run",)),

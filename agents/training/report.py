@@ -138,12 +138,14 @@ def versions() -> dict[str, str]:
     return found
 
 
-def results_table(opponents: dict[str, dict[str, Any]]) -> Table:
-    """Draws the results against each opponent."""
+def results_table(results: dict[str, Any]) -> Table:
+    """Draws what results.json holds of each opponent."""
     table = Table(title="The trained agent, every deal played from every seat")
     for heading in ("against", "win rate", "95% interval over deals", "margin", "deals"):
         table.add_column(heading, justify="left" if heading == "against" else "right")
-    for name, result in opponents.items():
+    alone = results.get("network_alone", {}).items()
+    rows = {**results["opponents"], **{f"{name}, the network alone": row for name, row in alone}}
+    for name, result in rows.items():
         low, high = result["ci95"]
         table.add_row(
             name,

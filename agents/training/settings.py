@@ -22,7 +22,7 @@ _LOWEST = {
     **dict.fromkeys(("decisions", "tables", "processes", "width", "depth", "epochs"), 1),
     **dict.fromkeys(("critic_width", "critic_depth"), 1),
     **dict.fromkeys(("steps", "opponent_updates"), 1),
-    **{"batch_size": 2, "curve_points": 0, "curve_deals": 1, "eval_deals": 1},
+    **{"batch_size": 2, "worlds": 0, "curve_points": 0, "curve_deals": 1, "eval_deals": 1},
 }
 
 
@@ -107,7 +107,9 @@ class Settings:
     """How often the agent is measured against greedy along the way; 0 is never."""
     curve_deals: int = 256
     """Duplicate deals of each of these measurements."""
-    eval_deals: int = 10_000
+    worlds: int = 32
+    """In how many sampled worlds the finished agent tries what it is unsure of; 0: none."""
+    eval_deals: int = 4_000
     """Duplicate deals of the last evaluation against each opponent."""
     eval_seed: int = 1
     """Decides the deals of the last evaluation, so that runs are compared on the same ones."""
@@ -153,10 +155,11 @@ STARTS: dict[str, dict[str, Any]] = {
         "epochs": 4,
         "learning_rate": 7e-4,
         "gae_lambda": 0.95,
+        "worlds": 0,
     },
 }
 """Where settings start from with `--algo`, whatever the preset: pay that comes at the end of an
-episode wants a longer lambda, a plain perceptron more and smaller steps."""
+episode wants a longer lambda, a plain perceptron more and smaller steps. It comes as it is."""
 
 
 def starting_settings(preset: str, algo: str) -> Settings:
