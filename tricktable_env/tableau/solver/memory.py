@@ -71,7 +71,7 @@ def new_memory(entries: int = 1 << 16) -> Words:
 
     Args:
         entries: results that the table holds, 16 bytes each; a power of two from 4 to 2^30. The
-            rest takes 0.5 MiB. What suits: 2^12 at 12 tricks left, 2^16 at 16, 2^20 at 20, 2^23
+            rest takes 0.5 MiB. What suits: 2^12 at 12 tricks left, 2^16 at 16, 2^20 at 20, 2^24
             for a whole deal.
 
     Returns:

@@ -29,7 +29,8 @@ from tricktable_env.tableau.solver.memory import (
     SUSPENDED,
     UNDER,
 )
-from tricktable_env.tableau.solver.search import ANY, SUSPENDS, next_choice, search
+from tricktable_env.tableau.solver.probes import ANY, next_choice
+from tricktable_env.tableau.solver.search import SUSPENDS, search
 from tricktable_env.tableau.solver.strings import in_suit
 from tricktable_env.tableau.solver.table import alone
 from tricktable_env.tableau.state import (

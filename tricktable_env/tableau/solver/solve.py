@@ -239,4 +239,4 @@ def _cards(state: Words) -> int:
 
 def _suitable(tricks: int) -> int:
     """Table entries that suit a number of tricks left."""
-    return 1 << max(10, min(tricks, 23))
+    return 1 << max(10, min(tricks, 24))

@@ -100,8 +100,8 @@ def key_of(
             kinds = _kind(cards, alike, changes, card) << np.uint64(6)
             kinds |= _kind(cards, alike, changes, under)
             word = (kinds << ONE | (own0 >> np.uint64(card) & ONE)) * _SPREAD_KINDS
-            word ^= word >> np.uint64(29)
-            total += word * _SPREAD_PILES
+            word = (word ^ (word >> np.uint64(32))) * _SPREAD_PILES
+            total += word ^ (word >> np.uint64(29))
     key = ranks | (np.uint64(leader) << np.uint64(15)) | m[STRAIN_KEY]
     check = (key ^ (key >> np.uint64(27))) * _SPREAD_KINDS + total * _SPREAD_COUNTS
     key *= np.uint64(0x9E3779B97F4A7C15)
