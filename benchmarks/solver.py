@@ -251,4 +251,4 @@ def _digest() -> str:
 
 
 if __name__ == "__main__":
-    tyro.cli(main)
+    main(tyro.cli(Settings, description=__doc__))

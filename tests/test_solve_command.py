@@ -59,7 +59,7 @@ def test_a_file_is_answered_line_by_line(
 def test_bad_lines_are_named_and_the_others_answered(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    rows = [SIX, "", "C H", '{"position": 3}', "[1]", "{", '{"rules": {"suit": 1}, "position": ""}']
+    rows = ["\ufeff" + SIX, "", "C H", '{"position": 3}', "[1]", "{", '{"rules": {"suit": 1}, "position": ""}']
     rows += ['{"rules": {"suits": 9}, "position": "x"}', SIX.replace("9D", "?"), SIX]
     file = tmp_path / "rows"
     file.write_text("\n".join(rows))
@@ -67,6 +67,7 @@ def test_bad_lines_are_named_and_the_others_answered(
     answers = [json.loads(line) for line in out.splitlines()]
     assert code == 1
     assert [row.get("best") for row in answers] == [6, *[None] * 7, 6]
+    assert [row["line"] for row in answers[1:-1]] == [3, 4, 5, 6, 7, 8, 9]
     assert all("error" in row for row in answers[1:-1])
     assert "suit" in answers[5]["error"]
     code, out, _ = run(capsys, "--file", str(file))

@@ -197,7 +197,7 @@ class Solve:
                 count(number)
                 solutions.append((number, solution))
                 if self.as_json:
-                    print(json.dumps(solve.as_json(solution)), flush=True)
+                    print(json.dumps(solve.as_json(number, solution)), flush=True)
         if not self.as_json:
             from tricktable_lab import listing
 

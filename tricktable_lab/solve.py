@@ -151,7 +151,7 @@ def read_line(line: bytes) -> tuple[str, Rules]:
         LineError: neither.
         RulesError: `rules` that make no sense.
     """
-    text = line.decode("utf-8", "backslashreplace").strip()
+    text = line.decode("utf-8-sig", "backslashreplace").strip()
     if not text.startswith("{"):
         return text, Rules()
     try:
@@ -166,10 +166,10 @@ def read_line(line: bytes) -> tuple[str, Rules]:
     return position, Tableau(**_known(rules)).rules
 
 
-def as_json(solution: Solution | ValueError) -> dict[str, Any]:
-    """Returns the JSON document of a line."""
+def as_json(line: int, solution: Solution | ValueError) -> dict[str, Any]:
+    """Returns the JSON document of a line of a file."""
     if isinstance(solution, ValueError):
-        return {"error": str(solution)}
+        return {"line": line, "error": str(solution)}
     return solution.as_json()
 
 
