@@ -203,9 +203,9 @@ COLUMNS = (
     "asked",
     "deals",
     "unproven",
-    "median s",
-    "p95 s",
-    "max s",
+    "median ms",
+    "p95 ms",
+    "max ms",
     "nodes",
     "knodes/s",
     "MiB",
@@ -225,11 +225,18 @@ def row_texts(left: int, asked: str, rows: list[Record], budget: float) -> list[
         asked,
         str(len(rows)),
         str(proven.count(False)),
-        *(f"{seconds:.5f}" if seconds < np.inf else f"over {budget:.0f}" for seconds in ranks),
+        *(milliseconds(seconds, budget) for seconds in ranks),
         f"{np.median(nodes):,.0f}",
         f"{nodes.sum() / cpu.sum() / 1000:,.0f}",
         f"{mib:.1f}",
     ]
+
+
+def milliseconds(seconds: float, budget: float) -> str:
+    """A time as text; what is unproven took longer than the budget."""
+    if seconds == np.inf:
+        return f"over {1000 * budget:,.0f}"
+    return f"{1000 * seconds:.3f}" if seconds < 0.1 else f"{1000 * seconds:,.0f}"
 
 
 def yardstick(seconds: float = 1.0) -> float:

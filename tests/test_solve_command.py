@@ -59,7 +59,15 @@ def test_a_file_is_answered_line_by_line(
 def test_bad_lines_are_named_and_the_others_answered(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    rows = ["\ufeff" + SIX, "", "C H", '{"position": 3}', "[1]", "{", '{"rules": {"suit": 1}, "position": ""}']
+    rows = [
+        "\ufeff" + SIX,
+        "",
+        "C H",
+        '{"position": 3}',
+        "[1]",
+        "{",
+        '{"rules": {"suit": 1}, "position": ""}',
+    ]
     rows += ['{"rules": {"suits": 9}, "position": "x"}', SIX.replace("9D", "?"), SIX]
     file = tmp_path / "rows"
     file.write_text("\n".join(rows))
