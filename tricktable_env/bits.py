@@ -52,6 +52,44 @@ def leading_zeros(typingctx: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
+def _storing(bits: int) -> Any:
+    """Makes `store_16` and its like.
+
+    LLVM writes them with the widest instructions that the processor has. It gets some numbers of
+    bits that are no power of two wrong.
+    """
+
+    @intrinsic
+    def store(typingctx: Any, array: Any, index: Any, word: Any) -> Any:
+        """Writes the low bits of a uint64 as bytes 0 or 1, lowest first, to an array of bytes.
+
+        Nothing checks that they lie within the array, which is contiguous, from `index` on.
+        """
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            low = args[2] if bits == 64 else builder.trunc(args[2], ir.IntType(bits))
+            flags = builder.bitcast(low, ir.VectorType(ir.IntType(1), bits))
+            _store(context, builder, signature, args, builder.zext(flags, ir.VectorType(_BYTE, bits)))
+            return context.get_dummy_value()
+
+        return types.void(array, types.int64, types.uint64), generate
+
+    return store
+
+
+_BYTE, _WORD = ir.IntType(8), ir.IntType(64)
+
+
+def _store(context: Any, builder: Any, signature: Any, args: Any, value: Any) -> None:
+    """Writes a value of any width to an array `args[0]` from byte `args[1]` on."""
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    address = builder.add(builder.ptrtoint(data, _WORD), args[1])
+    builder.store(value, builder.inttoptr(address, value.type.as_pointer()), align=1)
+
+
+store_16, store_32, store_64 = _storing(16), _storing(32), _storing(64)
+
+
 @intrinsic
 def store_word(typingctx: Any, array: Any, index: Any, word: Any) -> Any:
     """Writes the 8 bytes of a uint64, lowest first, to a contiguous uint8 array at `index`.
@@ -60,21 +98,25 @@ def store_word(typingctx: Any, array: Any, index: Any, word: Any) -> Any:
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        integer = ir.IntType(64)
-        address = builder.add(builder.ptrtoint(data, integer), args[1])
-        builder.store(args[2], builder.inttoptr(address, integer.as_pointer()), align=1)
+        _store(context, builder, signature, args, args[2])
         return context.get_dummy_value()
 
     return types.void(array, types.int64, types.uint64), generate
 
 
-@kernel
-def spread(bits: np.uint64) -> np.uint64:
-    """Spreads the low 8 bits of a word over its 8 bytes, each 0 or 1, lowest first."""
-    lanes = (bits & np.uint64(0xFF)) * np.uint64(0x0101010101010101)
-    lanes &= np.uint64(0x8040201008040201)
-    return ((lanes + np.uint64(0x7F7F7F7F7F7F7F7F)) >> np.uint64(7)) & np.uint64(0x0101010101010101)
+@intrinsic
+def ask(typingctx: Any, address: Any, view: Any, mask: Any, words: Any) -> Any:
+    """Asks the compiled agent at an address for its action: see `opponents.address_of`.
+
+    Nothing checks that there is one.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kinds = [context.get_value_type(kind) for kind in signature.args[1:]]
+        function = ir.FunctionType(_WORD, kinds).as_pointer()
+        return builder.call(builder.inttoptr(args[0], function), args[1:])
+
+    return types.int64(types.int64, view, mask, words), generate
 
 
 @kernel
@@ -183,3 +225,9 @@ def stream(seed: np.uint64, a: int, b: int) -> np.uint64:
     v[2] ^= np.uint64(0xFF)
     _rounds(v, 4)
     return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+@kernel
+def decision_key(seed: np.uint64, deal: int, player: int, ply: int) -> np.uint64:
+    """The start of the random stream that belongs to one decision of a player."""
+    return stream(stream(seed, deal, player), ply, 0)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tricktable_env.bits import ONE, ZERO, bit, has, int64, size, spread, store_word
+from tricktable_env.bits import ONE, ZERO, bit, has, int64, popcount, store_16, store_32, store_word
 from tricktable_env.cards import SUIT_CARDS, SUIT_SIZE, CardSet
 from tricktable_env.game import Slice
 from tricktable_env.jit import kernel
@@ -146,51 +146,86 @@ def high() -> np.ndarray:
 def _set_planes(planes: tuple[np.uint64, ...], out: np.ndarray) -> None:
     """Writes the planes of all suits.
 
-    Two stores of 8 bytes cover the 13 of a plane; the 3 too many are overwritten by the next plane
+    A store of 16 bytes covers the 13 of a plane; the 3 too many are overwritten by the next plane
     or, behind the last one, by the flags.
     """
     for suit in range(4):
         shift = np.uint64(SUIT_SIZE * suit)
-        at = suit * SUIT_WIDTH
         for plane in range(NUM_PLANES):
-            cards = (planes[plane] >> shift) & np.uint64(SUIT_CARDS)
-            store_word(out, at, spread(cards))
-            store_word(out, at + 8, spread(cards >> np.uint64(8)))
-            at += SUIT_SIZE
+            at = suit * SUIT_WIDTH + plane * SUIT_SIZE
+            store_16(out, at, (planes[plane] >> shift) & np.uint64(SUIT_CARDS))
+
+
+@kernel
+def _flag(condition: bool) -> np.uint64:
+    return ONE if condition else ZERO
+
+
+@kernel
+def _set_flags(v: np.ndarray, seat: int, other: int, out: np.ndarray) -> None:
+    """Writes FLAGS of every suit in their order."""
+    trump = ONE << v[TRUMP]
+    led = _flag(v[LEAD] != ZERO) << ((v[LEAD] - ONE) // np.uint64(SUIT_SIZE))
+    void = v[VOID] >> np.uint64(4 * seat)
+    void_other = v[VOID] >> np.uint64(4 * other)
+    for suit in range(4):
+        at = suit * SUIT_WIDTH + NUM_PLANES * SUIT_SIZE
+        out[at] = (trump >> np.uint64(suit)) & ONE  # trump
+        out[at + 1] = (led >> np.uint64(suit)) & ONE  # led_suit
+        out[at + 2] = (void >> np.uint64(suit)) & ONE  # void
+        out[at + 3] = (void_other >> np.uint64(suit)) & ONE  # void_other
+
+
+@kernel
+def _tricks_needed(v: np.ndarray, seat: int) -> np.uint64:
+    needed = np.uint64(tricks_to_win(v, seat))
+    return needed - v[TRICKS + seat] if needed > v[TRICKS + seat] else ZERO
 
 
 @kernel
 def _set_globals(v: np.ndarray, seat: int, other: int, out: np.ndarray) -> None:
-    """Writes GLOBALS in their order."""
-    before_call = v[TRUMP] == np.uint64(NOT_CALLED)
+    """Writes GLOBALS in their order, all words: a mix of kinds of numbers takes twice as long."""
+    called = v[TRUMP] != np.uint64(NOT_CALLED)
     player = player_of(v, seat)
     values = (
-        1 - seat,  # caller
-        1 if v[TURN] == np.uint64(seat) and v[LEFT] != ZERO else 0,  # to_act
-        1 if before_call else 0,  # before_call
-        1 if v[TRUMP] == np.uint64(NO_TRUMP) else 0,  # no_trump
-        1 if v[LEAD] == ZERO and not before_call else 0,  # leading
-        int64(v[TRICKS + seat]),  # tricks
-        int64(v[TRICKS + other]),  # tricks_other
-        int64(v[LEFT]),  # tricks_left
-        max(tricks_to_win(v, seat) - int64(v[TRICKS + seat]), 0),  # tricks_needed
-        max(tricks_to_win(v, other) - int64(v[TRICKS + other]), 0),  # tricks_needed_other
-        int64(v[UNSEEN]),  # hand_other
-        size(v[COVER + seat]),  # covered
-        size(v[COVER + other]),  # covered_other
-        size(unseen(v)),  # unseen_count
-        rounds_won(v, player),  # rounds
-        rounds_won(v, 1 - player),  # rounds_other
-        rounds_to_win(v),  # rounds_to_win
+        np.uint64(other),  # caller
+        _flag((v[TURN] == np.uint64(seat)) & (v[LEFT] != ZERO)),  # to_act
+        _flag(not called),  # before_call
+        _flag(v[TRUMP] == np.uint64(NO_TRUMP)),  # no_trump
+        _flag((v[LEAD] == ZERO) & called),  # leading
+        v[TRICKS + seat],  # tricks
+        v[TRICKS + other],  # tricks_other
+        v[LEFT],  # tricks_left
+        _tricks_needed(v, seat),  # tricks_needed
+        _tricks_needed(v, other),  # tricks_needed_other
+        v[UNSEEN],  # hand_other
+        popcount(v[COVER + seat]),  # covered
+        popcount(v[COVER + other]),  # covered_other
+        popcount(unseen(v)),  # unseen_count
+        np.uint64(rounds_won(v, player)),  # rounds
+        np.uint64(rounds_won(v, 1 - player)),  # rounds_other
+        np.uint64(rounds_to_win(v)),  # rounds_to_win
     )
-    for i in range(len(values)):
-        out[GLOBALS_AT + i] = values[i]
+    for i in range(0, 16, 8):
+        word = ZERO
+        for j in range(8):
+            word |= values[i + j] << np.uint64(8 * j)
+        store_word(out, GLOBALS_AT + i, word)
+    out[GLOBALS_AT + 16] = values[16]
+
+
+@kernel
+def _set_actions(actions: np.uint64, out: np.ndarray, at: int) -> None:
+    """Writes NUM_ACTIONS bytes of a set of actions."""
+    store_32(out, at, actions)
+    store_32(out, at + NUM_ACTIONS - 32, actions >> np.uint64(NUM_ACTIONS - 32))
 
 
 @kernel
 def legal_in_view(v: np.ndarray) -> np.uint64:
     """The legal actions of a view's seat as a set; empty when it is not to act."""
-    return legal(v) if v[TURN] + ONE == v[VIEWER] and v[LEFT] != ZERO else ZERO
+    actions = legal(v)
+    return actions if (v[TURN] + ONE == v[VIEWER]) & (v[LEFT] != ZERO) else ZERO
 
 
 @kernel
@@ -201,9 +236,7 @@ def set_mask(v: np.ndarray, mask: np.ndarray) -> None:
         v: `[WORDS] uint64`, a view.
         mask: `[56] int8`, overwritten: 1 = legal; zero when the seat is not to act.
     """
-    actions = legal_in_view(v)
-    for at in range(0, NUM_ACTIONS, 8):
-        store_word(mask, at, spread(actions >> np.uint64(at)))
+    _set_actions(legal_in_view(v), mask, 0)
 
 
 @kernel
@@ -217,8 +250,6 @@ def encode(v: np.ndarray, out: np.ndarray, mask: np.ndarray) -> None:
     """
     seat = int64(v[VIEWER]) - 1
     other = 1 - seat
-    trump = int64(v[TRUMP])
-    led = int64(v[LEAD]) - 1
     planes = (
         v[HAND + seat],  # hand
         v[UP + seat],  # up
@@ -227,23 +258,16 @@ def encode(v: np.ndarray, out: np.ndarray, mask: np.ndarray) -> None:
         v[COVER + other],  # cover_other
         v[PLAYED + seat],  # played
         v[PLAYED + other],  # played_other
-        bit(led) if led >= 0 else ZERO,  # led
+        (ONE << v[LEAD]) >> ONE,  # led; LEAD is the card + 1, or 0
         unseen(v),  # unseen
         v[CALL_HAND] if seat == CALLER else ZERO,  # call_hand
     )
     _set_planes(planes, out)
-    for suit in range(4):
-        at = suit * SUIT_WIDTH + NUM_PLANES * SUIT_SIZE
-        out[at] = 1 if trump == suit else 0  # trump
-        out[at + 1] = 1 if led >= 0 and led // SUIT_SIZE == suit else 0  # led_suit
-        out[at + 2] = 1 if has(v[VOID], 4 * seat + suit) else 0  # void
-        out[at + 3] = 1 if has(v[VOID], 4 * other + suit) else 0  # void_other
+    _set_flags(v, seat, other, out)
     _set_globals(v, seat, other, out)
     actions = legal_in_view(v)
-    for at in range(0, NUM_ACTIONS, 8):
-        legal_bytes = spread(actions >> np.uint64(at))
-        store_word(mask, at, legal_bytes)
-        store_word(out, LEGAL_AT + at, legal_bytes)
+    _set_actions(actions, mask, 0)
+    _set_actions(actions, out, LEGAL_AT)
 
 
 @kernel
@@ -257,7 +281,9 @@ def encode_history(v: np.ndarray, out: np.ndarray) -> None:
         v: `[WORDS] uint64`, a view or a state: what was played is seen by both.
         out: `[HISTORY_SIZE] uint8`, overwritten.
     """
-    for i in range(HISTORY_SIZE):
+    for i in range(HISTORY_SIZE // 8):
+        store_word(out, 8 * i, v[HISTORY + i])
+    for i in range(HISTORY_SIZE // 8 * 8, HISTORY_SIZE):
         out[i] = np.uint8((v[HISTORY + (i >> 3)] >> np.uint64((i & 7) * 8)) & np.uint64(255))
 
 

@@ -230,12 +230,10 @@ def num_tricks(s: np.ndarray) -> int:
 @kernel
 def tricks_to_win(s: np.ndarray, seat: int) -> int:
     """Tricks that win the round for a seat: the caller's 14 and the dealer's 13 by default."""
-    half = num_tricks(s) // 2
-    if num_tricks(s) % 2 == 0:
-        tie = _option(s, 17, 2)
-        if (tie == _TIE_DEALER and seat == DEALER) or (tie == _TIE_CALLER and seat == CALLER):
-            return half
-    return half + 1
+    needed = (num_tricks(s) >> 1) + 1
+    tie = _option(s, 17, 2)
+    has_tie = ((tie == _TIE_DEALER) & (seat == DEALER)) | ((tie == _TIE_CALLER) & (seat == CALLER))
+    return needed - 1 if has_tie & (num_tricks(s) & 1 == 0) else needed
 
 
 # -- dealing ---------------------------------------------------------------------------------
@@ -320,12 +318,10 @@ def legal(s: np.ndarray) -> np.uint64:
         return ((ONE << np.uint64(num_suits(s))) - ONE) << np.uint64(CALL)
     seat = int64(s[TURN])
     cards = s[HAND + seat] | s[UP + seat]
-    if s[LEAD] != ZERO:
-        suit = (int64(s[LEAD]) - 1) // SUIT_SIZE
-        follow = cards & (np.uint64(SUIT_CARDS) << np.uint64(SUIT_SIZE * suit))
-        if follow != ZERO:
-            return follow
-    return cards
+    suit = np.uint64(SUIT_SIZE) * ((s[LEAD] - ONE) // np.uint64(SUIT_SIZE))
+    led = np.uint64(SUIT_CARDS) << suit if s[LEAD] != ZERO else ZERO
+    follow = cards & led  # without a branch: which way it goes can't be foreseen
+    return follow if follow != ZERO else cards
 
 
 @kernel
