@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from tricktable_env.game import Game
 from tricktable_env.opponents import AgentSpecError, Streams
 
 _KERNELS = {"tableau": "agents.greedy_tableau", "honors": "agents.greedy_honors"}
-"""Where the kernel `decide_rows(views, out)` of each game is."""
+"""Where the kernels `decide_rows(views, out)` and `choose` of each game are."""
 
 
 class GreedyAgent:
@@ -37,7 +38,7 @@ class GreedyAgent:
                 f"greedy does not play {game.name!r}; it plays {', '.join(_KERNELS)}"
             )
         self.game = game
-        self._decide_rows = importlib.import_module(_KERNELS[game.name]).decide_rows
+        self._ways = importlib.import_module(_KERNELS[game.name])
 
     def __reduce__(self) -> tuple[type[GreedyAgent], tuple[Game]]:
         return type(self), (self.game,)
@@ -51,5 +52,10 @@ class GreedyAgent:
     ) -> npt.NDArray[np.int64]:
         """Chooses an action for each view `[B, W]` of the seat to act; `[B] int64`."""
         actions = np.empty(len(views), np.int64)
-        self._decide_rows(views, actions)
+        self._ways.decide_rows(views, actions)
         return actions
+
+    @property
+    def kernel(self) -> Any:
+        """Chooses one action for a view; see `Agent`."""
+        return self._ways.choose

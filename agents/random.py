@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -28,9 +30,14 @@ class RandomAgent:
 
     def act_batch(self, views: Words, masks: Mask, streams: Streams) -> npt.NDArray[np.int64]:
         """Draws an action for each mask `[B, A]`; `[B] int64`."""
-        actions = np.full(len(masks), -1, np.int64)
+        actions = np.empty(len(masks), np.int64)
         _draw_actions(masks, streams.keys.copy(), actions)
         return actions
+
+    @property
+    def kernel(self) -> Any:
+        """Draws one action for a view; see `Agent`."""
+        return _draw_action
 
 
 @kernel
@@ -40,16 +47,27 @@ def _draw_actions(masks: np.ndarray, words: np.ndarray, out: np.ndarray) -> None
     Args:
         masks: `[B, A] int8`, each with a 1.
         words: `[B] uint64`, a random stream a row; they advance.
-        out: `[B] int64`, overwritten; left as it is where nothing is legal.
+        out: `[B] int64`, overwritten; -1 where nothing is legal.
     """
     for i in range(masks.shape[0]):
-        legal = 0
-        for action in range(masks.shape[1]):
-            legal += masks[i, action]
-        skip = below(words, i, legal)
-        for action in range(masks.shape[1]):
-            if masks[i, action] != 0:
-                if skip == 0:
-                    out[i] = action
-                    break
-                skip -= 1
+        out[i] = _draw(masks[i], words, i)
+
+
+@kernel
+def _draw_action(view: np.ndarray, mask: np.ndarray, words: np.ndarray) -> int:
+    return _draw(mask, words, 0)
+
+
+@kernel
+def _draw(mask: np.ndarray, words: np.ndarray, at: int) -> int:
+    """Draws a legal action with the stream in `words[at]`; -1 where nothing is legal."""
+    legal = 0
+    for action in range(mask.shape[0]):
+        legal += mask[action]
+    skip = below(words, at, legal)
+    for action in range(mask.shape[0]):
+        if mask[action] != 0:
+            if skip == 0:
+                return action
+            skip -= 1
+    return -1

@@ -69,7 +69,9 @@ def _storing(bits: int) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             low = args[2] if bits == 64 else builder.trunc(args[2], ir.IntType(bits))
             flags = builder.bitcast(low, ir.VectorType(ir.IntType(1), bits))
-            _store(context, builder, signature, args, builder.zext(flags, ir.VectorType(_BYTE, bits)))
+            _store(
+                context, builder, signature, args, builder.zext(flags, ir.VectorType(_BYTE, bits))
+            )
             return context.get_dummy_value()
 
         return types.void(array, types.int64, types.uint64), generate

@@ -33,6 +33,18 @@ NOBODY = -1
 """The player to act when an episode is over."""
 ILLEGAL, RUNNING, ENDED = -1, 0, 1
 """The status of a step: refused with nothing changed; the episode goes on; it ended."""
+ASKED, FOUL = 2, 3
+"""Of a row that `Game.play` left early: an opponent is to be asked; an opponent's action was not
+legal."""
+ILLEGAL_REWARD = -1.0
+"""What an action that is not legal costs, where it ends the episode."""
+
+SEED, EPISODE, PLY, LEARNER, TO_ACT, VIEWER, STATUS, CHOSEN = range(8)
+"""Columns of the table of rows that `Game.play` reads and writes, `[N, COLUMNS] int64`: the row's
+seed (the bits of a uint64), the number of the episode, decisions taken in it, the learner (a player
+or NOBODY), who is to act (a player or NOBODY), who is shown the row, a status as above, and the
+last action that was not legal."""
+COLUMNS = 8
 
 
 class RulesError(ValueError):
@@ -185,6 +197,48 @@ class Game(Protocol):
         Returns:
             The status of each row `[n] int8` (ILLEGAL, RUNNING or ENDED) and what it paid each
             player `[n, P] float32`.
+        """
+
+    def play(
+        self,
+        states: Words,
+        rows: Rows,
+        table: npt.NDArray[np.int64],
+        actions: npt.NDArray[np.int64],
+        strict: bool,
+        opponents: npt.NDArray[np.int64],
+        owed: npt.NDArray[np.float32],
+        paid: npt.NDArray[np.float32],
+        gains: npt.NDArray[np.float64],
+        observations: Bytes,
+        masks: Mask,
+        histories: Bytes,
+    ) -> int:
+        """Plays on in some rows until it is a learner's turn or all is over; shows what is then.
+
+        In each row the action is taken, if there is one, and then those of compiled opponents. A
+        row where an opponent without an address is to act is left with the status ASKED; its action
+        is what the next call takes there. Everything indexed by row is written in these rows only.
+
+        Args:
+            states: `[N, W] uint64`.
+            rows: `[n] int64`, each row at most once.
+            table: `[N, COLUMNS] int64`.
+            actions: `[n] int64`, of the players to act; or `[0]` where an episode only begins.
+            strict: whether an action that is not legal is to be refused before any row changes.
+            opponents: `[P - 1] int64`, `opponents.address_of` the player who sits i + 1 seats after
+                the learner, or 0; `[0]` where all decisions are handed out.
+            owed: `[N, P] float32`, paid before the learner's first decision; becomes 0.
+            paid: `[N, P] float32`: what a learner's action, and all since, paid. A call that begins
+                episodes, or that goes on with rows ASKED, adds to it.
+            gains: `[N] float64`, what that paid who was shown the row.
+            observations: `[N, D] uint8` of the viewers, or `[0, D]`.
+            masks: `[N, A] int8`, the same.
+            histories: `[N, H] uint8`, the same.
+
+        Returns:
+            The set of the statuses of these rows, bit status + 1; or, refused, -1 - the place in
+            `rows` of the first action that is not legal.
         """
 
     # -- what is seen ------------------------------------------------------------------------

@@ -64,6 +64,26 @@ def kernel(function: Function) -> Function:
     return compiled  # type: ignore[no-any-return]
 
 
+def kernel_address(compiled: Any, arguments: tuple[Any, ...], result: Any) -> int:
+    """Where in this process a kernel's machine code is, for a call from another one.
+
+    Args:
+        compiled: a kernel.
+        arguments: numba's types of its arguments.
+        result: numba's type of what it returns.
+
+    Raises:
+        TypeError: it returns something else, or is no kernel.
+    """
+    if not hasattr(compiled, "overloads"):
+        raise TypeError(f"{compiled!r} is no kernel")
+    compiled.compile(arguments)
+    found = compiled.overloads[arguments]
+    if found.signature.return_type != result:
+        raise TypeError(f"{compiled!r} returns {found.signature.return_type}, not {result}")
+    return int(found.library.get_pointer_to_function(found.fndesc.llvm_cfunc_wrapper_name))
+
+
 class KernelCache(_Cache):  # type: ignore[misc]
     """The compiled overloads of one kernel, a file each, in the folder of its source digest.
 

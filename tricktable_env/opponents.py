@@ -20,11 +20,12 @@ from typing import Any, Protocol, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
+from numba.types import int8, int64, uint64
 
-from tricktable_env.bits import stream
+from tricktable_env.bits import decision_key
 from tricktable_env.cards import Mask, Words
 from tricktable_env.game import Game
-from tricktable_env.jit import kernel
+from tricktable_env.jit import kernel, kernel_address
 
 Actions: TypeAlias = npt.NDArray[np.int64]
 """`[B] int64`."""
@@ -38,6 +39,7 @@ AGENTS: dict[str, str] = {
 }
 """Our own agents, for a checkout that is not installed: the entry points say the same."""
 GROUP = "tricktable.agents"
+_KERNEL_ARGUMENTS = (uint64[::1], int8[::1], uint64[::1])
 POSITIONAL = ""
 """The key under which `parse_spec` keeps an option without a name, as the path in `policy:PATH`."""
 
@@ -54,9 +56,13 @@ class Agent(Protocol):
     """A player: a view in, an action out.
 
     An agent may also have `act_batch(views [B, W], masks [B, A], streams: Streams) -> [B] int64`,
-    which `decide` prefers. A class that a spec can name is called `Class(game, **options)`; its
-    options are the annotated parameters of `__init__` (int, float, str, bool, or one of them or
-    None), and the first line of its docstring says what it does.
+    which `decide` prefers; and `kernel`, a compiled function (`tricktable_env.jit.kernel`) of
+    (view `[W] uint64`, mask `[A] int8`, words `[1] uint64`, the random stream) to an action, which
+    chooses as `act_batch` does and which the environments call without Python in between.
+
+    A class that a spec can name is called `Class(game, **options)`; its options are the annotated
+    parameters of `__init__` (int, float, str, bool, or one of them or None), and the first line of
+    its docstring says what it does.
     """
 
     def act(self, view: Words, mask: Mask, rng: np.random.Generator) -> int:
@@ -103,7 +109,7 @@ def _stream_keys(
 ) -> None:
     """Writes the start of the stream of each (seed, deal, player, ply)."""
     for i in range(out.shape[0]):
-        out[i] = stream(stream(seeds[i], deals[i], players[i]), plies[i], 0)
+        out[i] = decision_key(seeds[i], deals[i], players[i], plies[i])
 
 
 def decision_streams(
@@ -180,6 +186,21 @@ def _shown(value: Any) -> str:
         return f"an integer of {value.bit_length()} bits"
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def address_of(agent: Any) -> int:
+    """Where in this process the machine code of an agent's `kernel` is, compiled if need be.
+
+    Returns:
+        The address that `bits.ask` takes; 0 for an agent without one, and for a subclass or an
+        object that has another `act` or `act_batch` than the class that brought the kernel.
+    """
+    for place in (vars(agent) if hasattr(agent, "__dict__") else {}, *map(vars, type(agent).mro())):
+        if "kernel" in place:
+            return kernel_address(agent.kernel, _KERNEL_ARGUMENTS, int64)
+        if "act" in place or "act_batch" in place:
+            return 0
+    return 0
 
 
 # -- specs -----------------------------------------------------------------------------------

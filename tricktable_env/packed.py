@@ -6,6 +6,7 @@ process; what surrounds a loop, the arrays and the checks, is the same for all a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,11 @@ class PackedGame:
         paid = np.empty((len(rows), self.num_players), np.float32)
         self.loops.step_rows(states, rows, whole_numbers(actions), status, paid)
         return status, paid
+
+    @property
+    def play(self) -> Callable[..., int]:
+        played: Callable[..., int] = self.loops.play_rows
+        return played
 
     # -- what is seen ------------------------------------------------------------------------
     def views(self, states: Words, rows: Rows, players: npt.NDArray[np.int64]) -> Words:

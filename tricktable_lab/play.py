@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tricktable_env.cards import Seat
-from tricktable_env.envs.seating import ALTERNATE, draw_seats, read_seat
+from tricktable_env.envs.seating import ALTERNATE, draw_seat, read_seat
 from tricktable_env.envs.starts import seed_word
 from tricktable_env.game import ENDED, ILLEGAL, NOBODY, Action, Game, Player, outcome_of
 from tricktable_env.opponents import decide, decision_streams, make_agent
@@ -153,7 +153,7 @@ class Sitting:
             chosen = read_seat(int(seat) if re.fullmatch(r"[0-9]{1,3}", seat) else seat, game)
         except ValueError as error:
             raise PlayOptionError(str(error)) from error
-        self.me: Player = int(draw_seats(chosen, game, self.seeds, _ROW)[0])
+        self.me: Player = int(draw_seat(chosen, game.num_players, self.seeds[0], 0))
         with held_back():
             self.agent = make_agent(opponent, game)
             compile_for(game, self.agent)

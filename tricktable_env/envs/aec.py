@@ -16,7 +16,7 @@ from pettingzoo.utils.wrappers import (
 )
 
 from tricktable_env.cards import Mask, Seat
-from tricktable_env.envs.episodes import ILLEGAL_REWARD, Episodes
+from tricktable_env.envs.episodes import Episodes
 from tricktable_env.envs.gym import named_game, show
 from tricktable_env.envs.spaces import (
     RENDER_MODES,
@@ -25,11 +25,10 @@ from tricktable_env.envs.spaces import (
     as_action,
     check_render_mode,
     observation_space,
-    row_of,
     state_space,
 )
 from tricktable_env.envs.starts import Options
-from tricktable_env.game import Bytes, Game, Player
+from tricktable_env.game import ILLEGAL_REWARD, Bytes, Game, Player
 
 
 class TrickTableAEC(AECEnv[str, Any, Any]):
@@ -80,7 +79,7 @@ class TrickTableAEC(AECEnv[str, Any, Any]):
         }
         self.action_spaces = {agent: action_space(self.game) for agent in self.possible_agents}
         self.state_space = state_space(self.game)
-        self._episodes = Episodes(self.game, 1, "self", observation="dict", on_illegal="raise")
+        self._episodes = Episodes(self.game, 1, "self", observation=None, on_illegal="raise")
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
         """The space of an agent's observations."""
@@ -110,7 +109,7 @@ class TrickTableAEC(AECEnv[str, Any, Any]):
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self._skip_agent_selection = None  # type: ignore[assignment]
-        self._select()
+        self._select(self._episodes.masks()[0])
 
     def step(self, action: Any) -> None:
         """Takes the action of the agent selected; None for one whose game is over.
@@ -126,15 +125,14 @@ class TrickTableAEC(AECEnv[str, Any, Any]):
             self._was_dead_step(action)
             return
         episodes = self._episodes
-        with episodes.guarded():
-            turn = episodes.step(episodes.read_actions([action]))
+        turn = episodes.step(episodes.read_action(action))
         self._cumulative_rewards[agent] = 0.0
-        self.rewards = {a: float(turn.paid[0, i]) for a, i in self._players.items()}
+        self.rewards = dict(zip(self.agents, turn.paid[0].tolist(), strict=True))
         self._accumulate_rewards()
-        self._select()
-        if turn.ended[0]:
+        self._select(turn.sight.masks[0])
+        if turn.ended.item():
             self.terminations = dict.fromkeys(self.agents, True)
-            closing = episodes.closing(0, turn)
+            closing = episodes.closing()
             shares = self.game.shares(episodes.states)[0].tolist()
             for each, player in self._players.items():
                 self.infos[each] |= {**closing, "is_success": shares[player] == 1}
@@ -149,21 +147,22 @@ class TrickTableAEC(AECEnv[str, Any, Any]):
         if as_action(action) is None and not self.terminations[self.agent_selection]:
             raise self._episodes.illegal_action(0, repr(action))
 
-    def _select(self) -> None:
+    def _select(self, mask: Mask) -> None:
         """Selects who is to act; gives every agent its mask in a fresh info."""
-        episodes = self._episodes
-        self.agent_selection = self.possible_agents[episodes.viewers[0]]
+        self.agent_selection = self.possible_agents[self._episodes.viewers.item()]
         zero = np.zeros((len(self.agents), self.game.num_actions), np.int8)
         self.infos = {a: {"action_mask": zero[i]} for i, a in enumerate(self.agents)}
-        self.infos[self.agent_selection]["action_mask"] = episodes.masks()[0]
+        self.infos[self.agent_selection]["action_mask"] = mask
         if self.render_mode == "human":
             self.render()
 
     def observe(self, agent: str) -> Observation:
         """What an agent sees, its own turn or not."""
-        self._episodes.check_begun()
-        players = np.array([self._players[agent]])
-        return row_of(self._episodes.observe(self._episodes.rows, players)[0], 0)
+        episodes, player = self._episodes, np.array([self._players[agent]])
+        episodes.check_begun()
+        flat, mask = self.game.observe(episodes.states, episodes.rows, player)
+        history = self.game.histories(episodes.states, episodes.rows, player)
+        return {"observation": flat[0], "history": history[0], "action_mask": mask[0]}
 
     def state(self) -> Bytes:
         """The full-information tensor, hidden cards included, from the side of player_0.

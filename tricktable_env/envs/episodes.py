@@ -8,7 +8,7 @@ the row's seed and the number of the episode, so a row does the same alone or am
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -16,13 +16,7 @@ import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 
 from tricktable_env.cards import Mask
-from tricktable_env.envs.seating import (
-    Opponent,
-    Policy,
-    draw_seats,
-    read_opponents,
-    read_seat,
-)
+from tricktable_env.envs.seating import Opponent, Policy, read_opponents, read_seat, seat_rows
 from tricktable_env.envs.spaces import (
     Observation,
     ObservationForm,
@@ -33,8 +27,21 @@ from tricktable_env.envs.spaces import (
 )
 from tricktable_env.envs.starts import Options, read_start, seed_word
 from tricktable_env.game import (
+    ASKED,
+    CHOSEN,
+    COLUMNS,
+    ENDED,
+    EPISODE,
+    FOUL,
     ILLEGAL,
+    LEARNER,
     NOBODY,
+    PLY,
+    RUNNING,
+    SEED,
+    STATUS,
+    TO_ACT,
+    VIEWER,
     Action,
     Bytes,
     Game,
@@ -43,22 +50,41 @@ from tricktable_env.game import (
     PositionError,
     Rows,
 )
-from tricktable_env.opponents import Actions, Agent, decide, decision_streams
+from tricktable_env.opponents import Actions, Agent, address_of, decide, decision_streams
 from tricktable_env.render import picture
 
 OnIllegal: TypeAlias = Literal["terminate", "raise"]
 """What an action that the rules do not allow does: ends the episode at a loss, or is an error."""
 
-ILLEGAL_REWARD = -1.0
-
-_ARRAYS = (
-    *("states", "seeds", "begun", "episodes", "plies"),
-    *("learners", "to_act", "viewers", "over", "owed"),
-)
+_NO_ACTIONS = np.empty(0, np.int64)
+_OVER = 1 << (ENDED + 1) | 1 << (ILLEGAL + 1)
+_ASKED, _FOUL = 1 << (ASKED + 1), 1 << (FOUL + 1)
 
 
 class OpponentError(ValueError):
     """An opponent chose what the rules do not allow; the environment is as it was before."""
+
+
+class Sight(NamedTuple):
+    """What the viewers of all rows see; arrays of 0 rows where it was not asked for."""
+
+    observations: Bytes
+    """`[N, D] uint8`."""
+    masks: Mask
+    """`[N, A] int8`."""
+    histories: Bytes
+    """`[N, H] uint8`."""
+
+
+class Last(NamedTuple):
+    """What the rows that ended have to say about it."""
+
+    rows: Rows
+    """`[n]`, which they are."""
+    observation: Observation
+    """Of n rows."""
+    infos: dict[str, tuple[Rows, npt.NDArray[Any]]]
+    """By key, the rows that have it and their values."""
 
 
 class Turn(NamedTuple):
@@ -70,10 +96,10 @@ class Turn(NamedTuple):
     """`[N, P]`, the rewards of all players."""
     ended: npt.NDArray[np.bool_]
     """`[N]`, whether the episode ended."""
-    illegal: npt.NDArray[np.bool_]
-    """`[N]`, whether it ended because the action was not legal."""
-    actions: Actions
-    """`[N]`, the actions themselves."""
+    sight: Sight
+    """What is seen now: where the next episode has begun, its first decision."""
+    last: Last | None
+    """Of the rows where the next episode has begun."""
 
 
 class Episodes:
@@ -88,7 +114,7 @@ class Episodes:
         seat: who the learner is: a name of `game.seat_names`, a player's number, `"random"`
             (drawn anew for each episode) or `"alternate"` (player 0 first after a seeded reset,
             then the next). It means nothing with `"self"`.
-        observation: the form of observations.
+        observation: the form of observations; None shows the masks alone.
         on_illegal: what an action that is not legal does.
         full_information: whether infos have `state`, the full-information tensor, as well.
 
@@ -102,7 +128,7 @@ class Episodes:
         num_rows: int,
         opponent: Opponent | Sequence[Opponent] = "random",
         seat: str | Player = "random",
-        observation: ObservationForm = "flat",
+        observation: ObservationForm | None = "flat",
         on_illegal: OnIllegal = "terminate",
         full_information: bool = False,
     ) -> None:
@@ -111,23 +137,30 @@ class Episodes:
         if number is None or number < 1:
             raise ValueError(f"{num_rows!r} environments; an integer of at least 1 is needed")
         self.game, self.num_rows, self.form = game, number, observation
-        self.on_illegal, self.full_information = on_illegal, full_information
+        self.full_information = full_information
         self.opponents = read_opponents(opponent, game)
-        self._same_opponent = len(set(map(id, self.opponents or ()))) == 1
-        self.seat = read_seat(seat, game)
+        self.seat = NOBODY if self.opponents is None else read_seat(seat, game)
         self.rows: Rows = np.arange(number)
-        self.seeds = np.zeros(num_rows, np.uint64)
-        self.states = game.new(self.seeds)
-        self.begun = np.zeros(num_rows, np.bool_)
-        self.episodes = np.full(num_rows, -1, np.int64)
-        self.plies = np.zeros(num_rows, np.int64)
-        self.learners = np.full(num_rows, NOBODY, np.int64)
-        self.to_act = np.full(num_rows, NOBODY, np.int64)
-        self.viewers = np.zeros(num_rows, np.int64)
-        """`[N]`, who is shown the row: the learner; with `"self"` who acts, or acted last."""
-        self.over = np.ones(num_rows, np.bool_)
-        self.owed = np.zeros((num_rows, game.num_players), np.float32)
+        self.states = game.new(np.zeros(number, np.uint64))
+        self.table = np.zeros((number, COLUMNS), np.int64)
+        """`[N, COLUMNS]`, what there is to know of a row beside its state; see `Game.play`."""
+        self.table[:, [EPISODE, LEARNER, TO_ACT]] = -1
+        self.table[:, STATUS] = ENDED
+        self.owed = np.zeros((number, game.num_players), np.float32)
         """`[N, P]`, what was paid before the learner's first decision."""
+        self._strict = on_illegal == "raise"
+        self._running = self._begun = False
+        self._kept: tuple[npt.NDArray[Any], ...] = ()
+        self._addresses: npt.NDArray[np.int64] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but where compiled opponents are in this process, and what steps keep."""
+        return {**vars(self), "_addresses": None, "_kept": ()}
+
+    @property
+    def viewers(self) -> npt.NDArray[np.int64]:
+        """`[N]`, who is shown the row: the learner; with `"self"` who acts, or acted last."""
+        return self.table[:, VIEWER]
 
     # -- beginning ---------------------------------------------------------------------------
     def reset(
@@ -149,46 +182,45 @@ class Episodes:
         """
         rows = self.rows if rows is None else rows
         words = [None if seed is None else seed_word(seed) for seed in seeds or [None] * len(rows)]
-        with self.unchanged_on_error():
-            given = np.array([word is not None for word in words], np.bool_)
-            if given.any():
-                self._seed(rows[given], np.array([w for w in words if w is not None], np.uint64))
-            fresh = rows[~self.begun[rows]]
-            if fresh.size:
+        with self._unchanged_on_error():
+            given = [at for at, word in enumerate(words) if word is not None]
+            if given:
+                self._seed(rows[given], np.array([words[at] for at in given], np.uint64))
+            if not self._begun:
+                fresh = rows[self.table[rows, EPISODE] < 0]
+                fresh = np.setdiff1d(fresh, rows[given])
                 entropy = np.random.SeedSequence().generate_state(len(fresh), np.uint64)
                 self._seed(fresh, entropy.astype(np.uint64, copy=False))
-            self.begin(rows, options)
+            self._begin(rows, options, self._blank(0))
+        if rows is self.rows:
+            self._begun = self._running = True
+        else:
+            self._begun = bool((self.table[:, EPISODE] >= 0).all())
+            self._running = bool((self.table[:, STATUS] == RUNNING).all())
 
-    def begin(self, rows: Rows, options: Sequence[Options | None] | None = None) -> None:
-        """Begins the next episode in rows that have their streams."""
-        self.episodes[rows] += 1
-        self.plies[rows] = 0
-        self.over[rows] = False
+    def _begin(self, rows: Rows, options: Sequence[Options | None] | None, sight: Sight) -> None:
+        """Begins the next episode in rows that have their streams; shows it in `sight`."""
         self.owed[rows] = 0
         self._deal(rows, options)
-        self.to_act[rows] = self.game.players(self.states, rows)
-        if self.opponents is None:
-            self.viewers[rows] = self.to_act[rows]
-            return
-        learners = draw_seats(self.seat, self.game, self.seeds[rows], self.episodes[rows])
-        self.learners[rows] = self.viewers[rows] = learners
-        self._let_opponents_act(rows, self.owed)
-        if (self.to_act[rows] == NOBODY).any():
-            row = rows[self.to_act[rows] == NOBODY][0]
+        seat_rows(self.table, rows, self.seat, self.game.num_players)
+        gains = np.empty(self.num_rows)
+        if self._play(rows, _NO_ACTIONS, False, self.owed, gains, sight) & _OVER:
+            row = rows[self.table[rows, STATUS] == ENDED][0]
             raise PositionError(
-                f"player {self.learners[row]} has nothing to decide in this position: "
+                f"player {self.table[row, LEARNER]} has nothing to decide in this position: "
                 "it is over before the learner's turn"
             )
 
     def _seed(self, rows: Rows, seeds: npt.NDArray[np.uint64]) -> None:
-        self.seeds[rows] = seeds
+        self.table[rows, SEED] = seeds.view(np.int64)
         self.states[rows] = self.game.new(seeds)
-        self.begun[rows] = True
-        self.episodes[rows] = -1
+        self.table[rows, EPISODE] = -1
 
     def _deal(self, rows: Rows, options: Sequence[Options | None] | None) -> None:
         placed = []
         for row, option in zip(rows, options or (), strict=False):
+            if option is None:
+                continue
             kind, start = read_start(option)
             if kind == "position":
                 self.game.place(self.states[row], start)
@@ -199,6 +231,13 @@ class Episodes:
         self.game.deal(self.states, np.setdiff1d(rows, placed) if placed else rows)
 
     # -- playing -----------------------------------------------------------------------------
+    def read_action(self, action: Any) -> Actions:
+        """Reads the action of the only row; see `read_actions`."""
+        number = self._in_space(action)
+        if number is None:
+            raise self.illegal_action(0, repr(action))
+        return np.array([number])
+
     def read_actions(self, actions: Any) -> Actions:
         """Reads an action for each row.
 
@@ -242,65 +281,81 @@ class Episodes:
         number = as_action(action)
         return number if number is not None and 0 <= number < self.game.num_actions else None
 
-    def step(self, actions: Actions) -> Turn:
+    def step(self, actions: Actions, again: bool = False) -> Turn:
         """Takes an action in each row, then lets opponents act until it is a learner's turn.
 
         Args:
             actions: `[N] int64`, as `read_actions` gave them.
+            again: whether the next episode begins where one ended.
 
         Raises:
             ResetNeeded: an episode is over.
             IllegalActionError: an action is not legal, with `on_illegal="raise"`.
             OpponentError: an opponent's action is not legal.
+            Exception: whatever an opponent raised. After any of these nothing has changed.
         """
-        if self.over.any():
+        if not self._running:
             raise ResetNeeded("the episode is over, or never began: call reset()")
-        acted = self.viewers
-        status, paid = self.game.step(self.states, self.rows, actions)
-        illegal = status == ILLEGAL
-        if self.on_illegal == "raise" and illegal.any():
-            row = int(illegal.argmax())
-            raise self.illegal_action(row, self.game.action_text(int(actions[row])))
-        self.plies += 1
-        self.to_act = self.game.players(self.states, self.rows)
-        if self.opponents is not None:
-            paid += self.owed
-            self.owed[:] = 0
-        if illegal.any():  # exactly this, whatever was owed
-            paid[illegal] = 0
-            paid[illegal, acted[illegal]] = ILLEGAL_REWARD
-        if self.opponents is not None:
-            self._let_opponents_act(self.rows[~illegal], paid)
-            self.over = illegal | (self.to_act == NOBODY)
-        else:
-            self.over = illegal | (self.to_act == NOBODY)
-            self.viewers = np.where(self.over, acted, self.to_act)
-        rewards = paid[self.rows, acted].astype(np.float64)
-        return Turn(rewards, paid, self.over.copy(), illegal, actions)
+        n, game = self.num_rows, self.game
+        paid, gains = np.empty((n, game.num_players), np.float32), np.empty(n)
+        sight, last = self._blank(n), None
+        if self.opponents is not None:  # they may fail half way
+            self._keep()
+        try:
+            over = self._play(self.rows, actions, self._strict, paid, gains, sight) & _OVER
+            if not over:
+                return Turn(gains, paid, np.zeros(n, np.bool_), sight, None)
+            ended = self.table[:, STATUS] != RUNNING
+            if again:
+                rows = np.flatnonzero(ended)
+                last = self._last(rows, paid, sight)
+                self._begin(rows, None, sight)
+            else:
+                self._running = False
+        except BaseException:
+            if self.opponents is not None:
+                self._restore()
+            raise
+        return Turn(gains, paid, ended, sight, last)
 
-    def _let_opponents_act(self, rows: Rows, paid: npt.NDArray[np.float32]) -> None:
-        """Plays on in some rows until each is over or its learner's turn; adds to `paid`."""
-        while True:
-            to_act = self.to_act[rows]
-            rows = rows[(to_act != NOBODY) & (to_act != self.learners[rows])]
-            if not rows.size:
-                return
+    def _play(
+        self,
+        rows: Rows,
+        actions: Actions,
+        strict: bool,
+        paid: npt.NDArray[np.float32],
+        gains: npt.NDArray[np.float64],
+        sight: Sight,
+    ) -> int:
+        """`Game.play`, and the same again with the actions of opponents that it can't ask."""
+        fixed = self._addresses if self._addresses is not None else self._find_opponents()
+        table, states, play = self.table, self.states, self.game.play
+        seen = play(states, rows, table, actions, strict, fixed, self.owed, paid, gains, *sight)
+        if seen < 0:
+            row = int(rows[-1 - seen])
+            raise self.illegal_action(row, self.game.action_text(int(actions[row])))
+        found = seen
+        while seen & (_ASKED | _FOUL):
+            if seen & _FOUL:
+                row = rows[table[rows, STATUS] == FOUL][0]
+                raise self._opponent_error(row, f"{table[row, CHOSEN]}, which is not legal")
+            rows = rows[table[rows, STATUS] == ASKED]
             actions = self._ask(rows)
-            status, more = self.game.step(self.states, rows, actions)
-            if (status == ILLEGAL).any():
-                at = int((status == ILLEGAL).argmax())
-                raise self._opponent_error(rows[at], f"{actions[at]}, which is not legal")
-            paid[rows] += more
-            self.plies[rows] += 1
-            self.to_act[rows] = self.game.players(self.states, rows)
+            seen = play(states, rows, table, actions, False, fixed, self.owed, paid, gains, *sight)
+            found |= seen
+        return found
+
+    def _find_opponents(self) -> npt.NDArray[np.int64]:
+        self._addresses = np.array([address_of(each) for each in self.opponents or ()], np.int64)
+        return self._addresses
 
     def _ask(self, rows: Rows) -> Actions:
         """Asks the opponents who are to act in some rows; `[n] int64`."""
         assert self.opponents is not None
-        if self._same_opponent:
+        if len(set(map(id, self.opponents))) == 1:
             return self._ask_one(self.opponents[0], rows)
         actions = np.empty(len(rows), np.int64)
-        after = (self.to_act[rows] - self.learners[rows]) % self.game.num_players
+        after = (self.table[rows, TO_ACT] - self.table[rows, LEARNER]) % self.game.num_players
         for place, opponent in enumerate(self.opponents, start=1):
             at = np.flatnonzero(after == place)
             if at.size:
@@ -308,15 +363,17 @@ class Episodes:
         return actions
 
     def _ask_one(self, opponent: Agent | Policy, rows: Rows) -> Actions:
-        players = self.to_act[rows]
+        players = self.table[rows, TO_ACT]
         if hasattr(opponent, "act"):
             views = self.game.views(self.states, rows, players)
-            keys = self.seeds[rows], self.episodes[rows], players, self.plies[rows]
-            return decide(opponent, views, self.game.masks(views), decision_streams(*keys))
-        observations, masks = self.observe(rows, players)
+            seed, *others = (self.table[rows, column] for column in (SEED, EPISODE, PLY))
+            streams = decision_streams(seed.view(np.uint64), others[0], players, others[1])
+            return decide(opponent, views, self.game.masks(views), streams)
+        sight = self.observe(rows, players)
+        observations = self.shown(sight)
         actions = np.empty(len(rows), np.int64)
         for i, player in enumerate(players):
-            info = {"action_mask": masks[i], "seat": int(player)}
+            info = {"action_mask": sight.masks[i], "seat": int(player)}
             chosen = opponent(row_of(observations, i), info)
             action = self._in_space(chosen)
             if action is None:
@@ -326,21 +383,29 @@ class Episodes:
         return actions
 
     # -- seeing ------------------------------------------------------------------------------
-    def observe(
-        self, rows: Rows | None = None, players: npt.NDArray[np.int64] | None = None
-    ) -> tuple[Observation, Mask]:
-        """What players see in some rows: by default the viewers of all rows.
+    def observe(self, rows: Rows, players: npt.NDArray[np.int64]) -> Sight:
+        """What players see in some rows, one a row; fresh."""
+        flat, masks = self.game.observe(self.states, rows, players)
+        if self.form != "dict":
+            return Sight(flat, masks, np.empty((0, self.game.history_size), np.uint8))
+        return Sight(flat, masks, self.game.histories(self.states, rows, players))
 
-        Returns:
-            The observations in their form, and the masks `[n, A] int8`; all fresh.
-        """
-        rows = self.rows if rows is None else rows
-        players = self.viewers[rows] if players is None else players
-        flat, mask = self.game.observe(self.states, rows, players)
-        history = None
-        if self.form == "dict":
-            history = self.game.histories(self.states, rows, players)
-        return joined(self.form, flat, mask, history), mask
+    def sight(self) -> Sight:
+        """What the viewers of all rows see; fresh."""
+        return self.observe(self.rows, self.viewers)
+
+    def shown(self, sight: Sight) -> Observation:
+        """The observations of a sight in their form."""
+        return joined(self.form, *sight)
+
+    def _blank(self, rows: int) -> Sight:
+        """Arrays for what `rows` rows see, not written yet."""
+        game, flat = self.game, 0 if self.form is None else rows
+        return Sight(
+            np.empty((flat, game.observation_size), np.uint8),
+            np.empty((rows, game.num_actions), np.int8),
+            np.empty((rows if self.form == "dict" else 0, game.history_size), np.uint8),
+        )
 
     def masks(self) -> Mask:
         """The legal actions of every row's viewer: `[N, A] int8`, fresh."""
@@ -351,22 +416,21 @@ class Episodes:
         rows = self.rows if rows is None else rows
         return self.game.observe_full(self.states, rows, self.viewers[rows])
 
-    def closings(self, rows: Rows, turn: Turn) -> dict[str, tuple[Rows, npt.NDArray[Any]]]:
+    def closings(self, rows: Rows) -> dict[str, tuple[Rows, npt.NDArray[Any]]]:
         """What the infos of last steps carry beside what every info has.
 
         Args:
             rows: rows that ended.
-            turn: the step that ended them.
 
         Returns:
             By key, the rows that have it and their values.
         """
-        legal = ~turn.illegal[rows]
+        legal = self.table[rows, STATUS] != ILLEGAL
         played, refused = rows[legal], rows[~legal]
         success = np.zeros(len(rows), np.bool_)
         columns: dict[str, tuple[Rows, npt.NDArray[Any]]] = {}
         if refused.size:
-            columns["illegal_action"] = refused, turn.actions[refused]
+            columns["illegal_action"] = refused, self.table[refused, CHOSEN]
         if played.size:
             states = self.states[played]
             columns |= {key: (played, of) for key, of in self.game.outcomes(states).items()}
@@ -374,10 +438,24 @@ class Episodes:
             success[legal] = shares[np.arange(len(played)), self.viewers[played]] == 1
         return columns | {"is_success": (rows, success)}
 
-    def closing(self, row: int, turn: Turn) -> dict[str, Any]:
-        """`closings` of one row."""
-        columns = self.closings(np.array([row]), turn)
+    def closing(self) -> dict[str, Any]:
+        """`closings` of the only row."""
+        columns = self.closings(self.rows)
         return {key: plain(values[0]) for key, (_, values) in columns.items()}
+
+    def _last(self, rows: Rows, paid: npt.NDArray[np.float32], sight: Sight) -> Last:
+        """What rows that ended have to say, before the next episode begins in them."""
+        flat, masks, histories = sight
+        seen = Sight(flat[rows], masks[rows], histories[rows] if len(histories) else histories)
+        infos: dict[str, tuple[Rows, npt.NDArray[Any]]] = {
+            "action_mask": (rows, seen.masks),
+            "seat": (rows, self.viewers[rows]),
+        }
+        if self.full_information:
+            infos["state"] = rows, self.full(rows)
+        if self.opponents is None:
+            infos["rewards"] = rows, paid[rows]
+        return Last(rows, self.shown(seen), infos | self.closings(rows))
 
     def picture(self, row: int) -> str:
         """Draws a row as its viewer sees it."""
@@ -391,35 +469,43 @@ class Episodes:
         Raises:
             ResetNeeded: some row was never reset.
         """
-        if not self.begun.all():
+        if not self._begun:
             raise ResetNeeded("nothing has been dealt yet: call reset()")
 
     # -- errors ------------------------------------------------------------------------------
+    def _keep(self) -> None:
+        """Notes how all rows are now, for `_restore`."""
+        now: tuple[npt.NDArray[Any], ...] = self.states, self.table, self.owed
+        if not self._kept:
+            self._kept = tuple(map(np.empty_like, now))
+        for kept, array in zip(self._kept, now, strict=True):
+            np.copyto(kept, array)
+
+    def _restore(self) -> None:
+        now: tuple[npt.NDArray[Any], ...] = self.states, self.table, self.owed
+        for kept, array in zip(self._kept, now, strict=True):
+            np.copyto(array, kept)
+
     @contextmanager
-    def unchanged_on_error(self) -> Iterator[None]:
+    def _unchanged_on_error(self) -> Iterator[None]:
         """Puts every row back as it was when something inside goes wrong."""
-        before = {name: getattr(self, name).copy() for name in _ARRAYS}
+        self._keep()
         try:
             yield
         except BaseException:
-            vars(self).update(before)
+            self._restore()
             raise
-
-    def guarded(self) -> AbstractContextManager[None]:
-        """As `unchanged_on_error`, for steps; it costs nothing where none can go half wrong."""
-        fails = self.opponents is not None or (self.on_illegal == "raise" and self.num_rows > 1)
-        return self.unchanged_on_error() if fails else nullcontext()
 
     def illegal_action(self, row: int, action: str) -> IllegalActionError:
         """Makes the error for an action of a row's viewer."""
-        mask = self.masks()[row] if self.begun.all() else ()
+        mask = self.masks()[row] if self._begun else ()
         where = f" in row {row}" if self.num_rows > 1 else ""
         legal = [self.game.action_text(int(a)) for a in np.flatnonzero(mask)]
         return IllegalActionError(f"{action}{where}", legal)
 
     def _opponent_error(self, row: int, chosen: str) -> OpponentError:
         # What would be legal is not said: the learner may read this, and must not learn a hand.
-        player = self.to_act[row]
+        player = self.table[row, TO_ACT]
         return OpponentError(f"the opponent who plays player {player} in row {row} chose {chosen}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 
 from tricktable_env.cards import Mask, Seat
-from tricktable_env.envs.episodes import Episodes, OnIllegal
+from tricktable_env.envs.episodes import Episodes, OnIllegal, Sight
 from tricktable_env.envs.seating import Opponent
 from tricktable_env.envs.spaces import (
     RENDER_MODES,
@@ -95,7 +95,7 @@ class TrickTableEnv(gymnasium.Env[Any, Any]):
         """
         self.episodes.reset([seed], [options])
         super().reset(seed=None if seed is None else int(seed))
-        observation, info = self._look()
+        observation, info = self._shown(self.episodes.sight())
         if self.render_mode == "human":
             self.render()
         return observation, info
@@ -109,25 +109,22 @@ class TrickTableEnv(gymnasium.Env[Any, Any]):
                 `on_illegal="raise"`, not legal; nothing has changed.
         """
         episodes = self.episodes
-        with episodes.guarded():
-            turn = episodes.step(episodes.read_actions([action]))
-        observation, info = self._look()
+        turn = episodes.step(episodes.read_action(action))
+        observation, info = self._shown(turn.sight)
         if episodes.opponents is None:
             info["rewards"] = turn.paid[0]
-        ended = bool(turn.ended[0])
+        ended = turn.ended.item()
         if ended:
-            info |= episodes.closing(0, turn)
+            info |= episodes.closing()
         if self.render_mode == "human":
             self.render()
-        return observation, float(turn.rewards[0]), ended, False, info
+        return observation, turn.rewards.item(), ended, False, info
 
-    def _look(self) -> tuple[Observation, dict[str, Any]]:
-        observations, masks = self.episodes.observe()
-        seat = int(self.episodes.viewers[0])
-        info: dict[str, Any] = {"action_mask": masks[0], "seat": seat}
+    def _shown(self, sight: Sight) -> tuple[Observation, dict[str, Any]]:
+        info = {"action_mask": sight.masks[0], "seat": self.episodes.viewers.item()}
         if self.episodes.full_information:
             info["state"] = self.episodes.full()[0]
-        return row_of(observations, 0), info
+        return row_of(self.episodes.shown(sight), 0), info
 
     def state(self) -> Bytes:
         """The full-information tensor from the side of `info["seat"]`: `[F] uint8`.

@@ -6,11 +6,21 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from tricktable_env.bits import below, stream
 from tricktable_env.envs.spaces import as_action
-from tricktable_env.game import NOBODY, Game, Player
+from tricktable_env.game import (
+    ASKED,
+    EPISODE,
+    LEARNER,
+    NOBODY,
+    PLY,
+    SEED,
+    STATUS,
+    VIEWER,
+    Game,
+    Player,
+)
 from tricktable_env.jit import kernel
 from tricktable_env.opponents import Agent, make_agent
 
@@ -21,24 +31,25 @@ Opponent: TypeAlias = str | Agent | Policy
 
 SELF = "self"
 """The opponent that is none: every decision of every player is handed out."""
-RANDOM, ALTERNATE = "random", "alternate"
+RANDOM, ALTERNATE = -2, -3
 """Seats: drawn anew for each episode; player 0 first, then the next."""
+_NAMES = {"random": RANDOM, "alternate": ALTERNATE}
 _SEATS_STREAM = 255  # the player number of the stream of seats, which no player has
 
 
-def read_seat(seat: Any, game: Game) -> str | Player:
+def read_seat(seat: Any, game: Game) -> Player:
     """Reads the option `seat`: a player's number, RANDOM or ALTERNATE.
 
     Raises:
         ValueError: it is no seat.
     """
-    if isinstance(seat, str) and seat in (RANDOM, ALTERNATE):
-        return seat
+    if isinstance(seat, str) and seat in _NAMES:
+        return _NAMES[seat]
     if isinstance(seat, str) and seat in game.seat_names:
         return game.seat_names[seat]
     number = None if isinstance(seat, str) else as_action(seat)
     if number is None or not 0 <= number < game.num_players:
-        names = [*game.seat_names, *range(game.num_players), RANDOM, ALTERNATE]
+        names = [*game.seat_names, *range(game.num_players), *_NAMES]
         raise ValueError(f"no seat {seat!r}; seats are {', '.join(map(str, names))}")
     return number
 
@@ -72,32 +83,33 @@ def _read_opponent(opponent: Any, game: Game) -> Agent | Policy:
     return opponent  # type: ignore[no-any-return]
 
 
-def draw_seats(
-    seat: str | Player,
-    game: Game,
-    seeds: npt.NDArray[np.uint64],
-    episodes: npt.NDArray[np.int64],
-) -> npt.NDArray[np.int64]:
-    """Says who the learner is in each row: `[n] int64`, players.
+@kernel
+def draw_seat(seat: int, players: int, seed: np.uint64, episode: int) -> int:
+    """The learner's player in an episode.
 
     Args:
         seat: as `read_seat` gave it.
-        game: the game.
-        seeds: `[n] uint64`, the rows' seeds.
-        episodes: `[n] int64`, the episodes' numbers under those seeds.
+        players: number of players.
+        seed: the row's seed.
+        episode: the number of the episode under that seed.
     """
     if seat == ALTERNATE:
-        return np.remainder(episodes, game.num_players)
-    out = np.full(len(seeds), NOBODY if isinstance(seat, str) else seat, np.int64)
+        return episode % players
     if seat == RANDOM:
-        _draw_seats(seeds, episodes, game.num_players, out)
-    return out
+        words = np.empty(1, np.uint64)
+        words[0] = stream(seed, episode, _SEATS_STREAM)
+        return below(words, 0, players)
+    return seat
 
 
 @kernel
-def _draw_seats(seeds: np.ndarray, episodes: np.ndarray, players: int, out: np.ndarray) -> None:
-    """Draws the learner's player of each row, anew for each episode."""
-    words = np.empty(1, np.uint64)
-    for i in range(out.shape[0]):
-        words[0] = stream(seeds[i], episodes[i], _SEATS_STREAM)
-        out[i] = below(words, 0, players)
+def seat_rows(table: np.ndarray, rows: np.ndarray, seat: int, players: int) -> None:
+    """Begins the next episode in some rows of a table of `Game.play`: nobody has acted yet."""
+    for i in range(rows.shape[0]):
+        t = table[rows[i]]
+        t[EPISODE] += 1
+        t[PLY] = 0
+        t[STATUS] = ASKED
+        t[LEARNER] = draw_seat(seat, players, np.uint64(t[SEED]), t[EPISODE])
+        if t[LEARNER] != NOBODY:
+            t[VIEWER] = t[LEARNER]

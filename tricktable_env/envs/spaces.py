@@ -51,9 +51,9 @@ def state_space(game: Game) -> spaces.Box:
     return spaces.Box(0, 255, (game.full_size,), np.uint8)
 
 
-def joined(form: ObservationForm, flat: Bytes, mask: Mask, history: Bytes | None) -> Observation:
+def joined(form: str | None, flat: Bytes, mask: Mask, history: Bytes | None) -> Observation:
     """Puts an observation together; a dict gets a mask of its own, to be kept apart from infos'."""
-    if form == "flat":
+    if form != "dict":
         return flat
     return {"observation": flat, "history": history, "action_mask": mask.copy()}
 

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from tricktable_env.cards import Mask, Seat
-from tricktable_env.envs.episodes import Episodes, OnIllegal, Turn
+from tricktable_env.envs.episodes import Episodes, Last, OnIllegal, Sight
 from tricktable_env.envs.gym import named_game, show
 from tricktable_env.envs.seating import Opponent
 from tricktable_env.envs.spaces import (
@@ -98,7 +98,7 @@ class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
         seeds, starts = spread_seeds(seed, self.num_envs), spread_options(options, self.num_envs)
         self.episodes.reset([seeds[r] for r in rows], [starts[r] for r in rows], rows)
         super().reset(seed=as_action(seed))
-        observation, infos = self._look(rows)
+        observation, infos = self._shown(self.episodes.sight(), rows)
         self._render_human()
         return observation, infos
 
@@ -118,53 +118,38 @@ class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
             IllegalActionError: as `TrickTableEnv.step`, for any row; no row has changed.
         """
         episodes = self.episodes
-        actions = episodes.read_actions(actions)
-        final: dict[str, Any] = {}
-        with episodes.guarded():
-            turn = episodes.step(actions)
-            if turn.ended.any():
-                final = self._final(np.flatnonzero(turn.ended), turn)
-                episodes.begin(np.flatnonzero(turn.ended))
-        observation, infos = self._look(episodes.rows)
+        turn = episodes.step(episodes.read_actions(actions), again=True)
+        observation, infos = self._shown(turn.sight, episodes.rows)
         if episodes.opponents is None:
             infos |= {"rewards": turn.paid, "_rewards": np.ones(self.num_envs, np.bool_)}
-        infos |= final
+        if turn.last is not None:
+            infos |= self._final(turn.last)
         self._render_human()
         return observation, turn.rewards, turn.ended, np.zeros(self.num_envs, np.bool_), infos
 
-    def _look(self, rows: Rows) -> tuple[Observation, dict[str, Any]]:
-        """Observes all rows; infos say which of them they are about."""
-        observation, masks = self.episodes.observe()
-        infos = {"action_mask": masks, "seat": self.episodes.viewers.copy()}
+    def _shown(self, sight: Sight, rows: Rows) -> tuple[Observation, dict[str, Any]]:
+        """What all rows see; infos say which rows they are about."""
+        infos = {"action_mask": sight.masks, "seat": self.episodes.viewers.copy()}
         if self.episodes.full_information:
             infos["state"] = self.episodes.full()
-        return observation, infos | {f"_{key}": _marked(self.num_envs, rows) for key in infos}
+        about = {f"_{key}": _marked(self.num_envs, rows) for key in infos}
+        return self.episodes.shown(sight), infos | about
 
-    def _final(self, rows: Rows, turn: Turn) -> dict[str, Any]:
+    def _final(self, last: Last) -> dict[str, Any]:
         """The last observations and infos of rows that ended, in Gymnasium's form."""
-        episodes, n = self.episodes, self.num_envs
-        observations, masks = episodes.observe(rows)
-        last = np.full(n, None, object)
-        for i, row in enumerate(rows.tolist()):
-            last[row] = row_of(observations, i)
-        columns: dict[str, tuple[Rows, Any]] = {
-            "action_mask": (rows, masks),
-            "seat": (rows, episodes.viewers[rows]),
-        }
-        if episodes.full_information:
-            columns["state"] = rows, episodes.full(rows)
-        if episodes.opponents is None:
-            columns["rewards"] = rows, turn.paid[rows]
-        columns |= episodes.closings(rows, turn)
+        n = self.num_envs
+        observations = np.full(n, None, object)
+        for i, row in enumerate(last.rows.tolist()):
+            observations[row] = row_of(last.observation, i)
         infos: dict[str, Any] = {}
-        for key, (at, values) in columns.items():
-            infos[key] = _scattered(n, at, values)
-            infos[f"_{key}"] = _marked(n, at)
+        for key, (rows, values) in last.infos.items():
+            infos[key] = _scattered(n, rows, values)
+            infos[f"_{key}"] = _marked(n, rows)
         return {
-            "final_obs": last,
-            "_final_obs": _marked(n, rows),
+            "final_obs": observations,
+            "_final_obs": _marked(n, last.rows),
             "final_info": infos,
-            "_final_info": _marked(n, rows),
+            "_final_info": _marked(n, last.rows),
         }
 
     # -- rows as the single environment has them -----------------------------------------------

@@ -8,13 +8,37 @@ from __future__ import annotations
 
 import numpy as np
 
-from tricktable_env.bits import ZERO, int64
-from tricktable_env.game import ENDED, ILLEGAL, NOBODY, RUNNING
+from tricktable_env.bits import ZERO, ask, decision_key, int64
+from tricktable_env.game import (
+    ASKED,
+    CHOSEN,
+    ENDED,
+    EPISODE,
+    FOUL,
+    ILLEGAL,
+    ILLEGAL_REWARD,
+    LEARNER,
+    NOBODY,
+    PLY,
+    RUNNING,
+    SEED,
+    STATUS,
+    TO_ACT,
+    VIEWER,
+)
 from tricktable_env.honors.infostate import view
 from tricktable_env.honors.observation import encode, encode_full, encode_history, set_mask
-from tricktable_env.honors.rules import deal, num_players, points_of, rewards, step, winners
+from tricktable_env.honors.rules import (
+    deal,
+    is_legal,
+    num_players,
+    points_of,
+    rewards,
+    step,
+    winners,
+)
 from tricktable_env.honors.sampling import sample
-from tricktable_env.honors.state import LEFT, TURN, WORDS
+from tricktable_env.honors.state import LEFT, NUM_ACTIONS, TURN, WORDS
 from tricktable_env.jit import kernel
 
 
@@ -43,6 +67,95 @@ def step_rows(
             status[i] = ILLEGAL
             for player in range(paid.shape[1]):
                 paid[i, player] = 0.0
+
+
+@kernel
+def play_rows(
+    states: np.ndarray,
+    rows: np.ndarray,
+    table: np.ndarray,
+    actions: np.ndarray,
+    strict: bool,
+    opponents: np.ndarray,
+    owed: np.ndarray,
+    paid: np.ndarray,
+    gains: np.ndarray,
+    observations: np.ndarray,
+    masks: np.ndarray,
+    histories: np.ndarray,
+) -> int:
+    """Plays on in some rows; see `Game.play`."""
+    if strict:
+        for i in range(actions.shape[0]):
+            if not is_legal(states[rows[i]], actions[i]):
+                return -1 - i
+    players = paid.shape[1]
+    v = np.empty(WORDS, np.uint64)
+    mask = np.empty(NUM_ACTIONS, np.int8)
+    words = np.empty(1, np.uint64)
+    payment = np.empty(players, np.float32)
+    seen = 0
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        s = states[row]
+        t = table[row]
+        acted = t[VIEWER]
+        action = NOBODY
+        if actions.shape[0] != 0:
+            action = actions[i]
+            if t[STATUS] == RUNNING:  # the learner's
+                for player in range(players):
+                    paid[row, player] = owed[row, player]
+                    owed[row, player] = 0.0
+        acts = actions.shape[0] != 0
+        while True:
+            if acts:
+                if not step(s, action):
+                    t[CHOSEN] = action
+                    t[STATUS] = ILLEGAL if t[STATUS] == RUNNING else FOUL
+                    break
+                rewards(s, payment)
+                for player in range(players):
+                    paid[row, player] += payment[player]
+                t[PLY] += 1
+                t[STATUS] = ASKED  # who acts next is an opponent, unless the loop ends here
+            to_act = NOBODY if s[LEFT] == ZERO else int64(s[TURN])
+            t[TO_ACT] = to_act
+            if to_act == NOBODY:
+                t[STATUS] = ENDED
+                break
+            if opponents.shape[0] == 0 or to_act == t[LEARNER]:
+                t[STATUS] = RUNNING
+                break
+            address = opponents[(to_act - t[LEARNER]) % players - 1]
+            if address == 0:
+                t[STATUS] = ASKED
+                break
+            view(s, to_act, v)
+            set_mask(v, mask)
+            words[0] = decision_key(np.uint64(t[SEED]), t[EPISODE], to_act, t[PLY])
+            action = ask(address, v, mask, words)
+            acts = True
+        status = t[STATUS]
+        seen |= 1 << (status + 1)
+        if status == ILLEGAL:  # exactly this, whatever was owed
+            for player in range(players):
+                paid[row, player] = 0.0
+            paid[row, acted] = ILLEGAL_REWARD
+        gains[row] = paid[row, acted]
+        if status >= ASKED:
+            continue
+        if opponents.shape[0] == 0 and status == RUNNING:
+            t[VIEWER] = t[TO_ACT]
+        if masks.shape[0] != 0:
+            view(s, t[VIEWER], v)
+            if observations.shape[0] != 0:
+                encode(v, observations[row], masks[row])
+            else:
+                set_mask(v, masks[row])
+            if histories.shape[0] != 0:
+                encode_history(v, t[VIEWER], histories[row])
+    return seen
 
 
 @kernel

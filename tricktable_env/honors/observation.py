@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tricktable_env.bits import ONE, ZERO, bit, has, int64, spread, store_word
+from tricktable_env.bits import ONE, ZERO, bit, has, int64, store_16, store_64
 from tricktable_env.cards import NUM_CARDS, SUIT_CARDS, SUIT_SIZE, SUITS, CardSet
 from tricktable_env.game import Slice
 from tricktable_env.honors.infostate import (
@@ -194,14 +194,19 @@ def high(players: int) -> np.ndarray:
 def _set_plane(cards: np.uint64, plane: int, width: int, out: np.ndarray) -> None:
     """Writes a plane of all suits.
 
-    Two stores of 8 bytes cover the 13 of a plane; the 3 too many are overwritten by the next plane
+    A store of 16 bytes covers the 13 of a plane; the 3 too many are overwritten by the next plane
     or, behind the last one, by the flags. So planes are written in order.
     """
     for suit in range(4):
         ranks = (cards >> np.uint64(SUIT_SIZE * suit)) & np.uint64(SUIT_CARDS)
-        at = suit * width + plane * SUIT_SIZE
-        store_word(out, at, spread(ranks))
-        store_word(out, at + 8, spread(ranks >> np.uint64(8)))
+        store_16(out, suit * width + plane * SUIT_SIZE, ranks)
+
+
+@kernel
+def _seat_on(seat: int, i: int, players: int) -> int:
+    """The seat i seats on, i < players; a division would take longer."""
+    on = seat + i
+    return on - players if on >= players else on
 
 
 @kernel
@@ -214,7 +219,7 @@ def _honors_left(v: np.ndarray, played: np.uint64) -> np.uint64:
 @kernel
 def _trick_card(v: np.ndarray, seat: int, players: int) -> np.uint64:
     """The card that a seat has played to the trick in progress, as a set."""
-    place = (seat - int64(v[LEADER])) % players
+    place = _seat_on(seat, players - int64(v[LEADER]), players)
     if announcing(v) or place >= int64(v[IN_TRICK]):
         return ZERO
     return bit(byte_of(v, TRICK, place) - 1)
@@ -242,9 +247,9 @@ def _set_suits(v: np.ndarray, seat: int, players: int, out: np.ndarray) -> None:
     _set_plane(led, 4, width, out)  # led
     _set_plane(best, 5, width, out)  # best
     for i in range(players):
-        _set_plane(v[PLAYED + (seat + i) % players], 6 + i, width, out)  # played
+        _set_plane(v[PLAYED + _seat_on(seat, i, players)], 6 + i, width, out)  # played
     for i in range(players):
-        cards = _trick_card(v, (seat + i) % players, players)
+        cards = _trick_card(v, _seat_on(seat, i, players), players)
         _set_plane(cards, 6 + players + i, width, out)  # trick
     for suit in range(4):
         at = suit * width + (6 + 2 * players) * SUIT_SIZE
@@ -252,7 +257,7 @@ def _set_suits(v: np.ndarray, seat: int, players: int, out: np.ndarray) -> None:
         out[at + 1] = 1 if led & suit_cards(suit) != ZERO else 0  # led_suit
         at += NUM_FLAGS
         for i in range(1, players):
-            since = nibble_of(v, SHOWN, 4 * ((seat + i) % players) + suit)
+            since = nibble_of(v, SHOWN, 4 * _seat_on(seat, i, players) + suit)
             out[at + i - 1] = 1 if since == 0 else 0  # void
             out[at + players - 1 + i - 1] = 1 if since <= 2 else 0  # void_2
             out[at + 2 * (players - 1) + i - 1] = 1 if since <= 5 else 0  # void_5
@@ -275,7 +280,7 @@ def _set_numbers(v: np.ndarray, seat: int, players: int, out: np.ndarray) -> Non
     out[at + 9] = 1 if _turned_in_stock(v) else 0  # turned_in_stock
     at += 10
     for i in range(players):
-        other = (seat + i) % players
+        other = _seat_on(seat, i, players)
         out[at + i] = byte_of(v, TRICKS, other)
         out[at + players + i] = byte_of(v, HONORS, other)
         out[at + 2 * players + i] = byte_of(v, SCORE, other)
@@ -301,17 +306,21 @@ def set_mask(v: np.ndarray, mask: np.ndarray) -> None:
         v: `[WORDS] uint64`, a view.
         mask: `[79] int8` or `uint8`, overwritten: 1 = legal; zero when the seat is not to act.
     """
-    for action in range(NUM_ACTIONS):
-        mask[action] = 0
-    if v[TURN] + ONE != v[VIEWER] or v[LEFT] == ZERO:
-        return
-    if announcing(v):
-        for tricks in range(int64(v[DEAL_LEFT]) + 1):
-            mask[ANNOUNCE + tricks] = 1
-        return
-    cards = legal_cards(v)
-    for card in range(NUM_CARDS):
-        mask[card] = (cards >> np.uint64(card)) & ONE
+    _set_actions(v, mask, 0)
+
+
+@kernel
+def _set_actions(v: np.ndarray, out: np.ndarray, at: int) -> None:
+    """Writes the mask of a view to `out[at : at + NUM_ACTIONS]`."""
+    cards = ZERO
+    tricks = ZERO
+    if v[TURN] + ONE == v[VIEWER] and v[LEFT] != ZERO:
+        if announcing(v):
+            tricks = (ONE << (v[DEAL_LEFT] + ONE)) - ONE
+        else:
+            cards = legal_cards(v)
+    store_64(out, at, cards | tricks << np.uint64(ANNOUNCE))
+    store_16(out, at + NUM_ACTIONS - 16, tricks >> np.uint64(NUM_ACTIONS - 16 - ANNOUNCE))
 
 
 @kernel
@@ -328,9 +337,7 @@ def encode(v: np.ndarray, out: np.ndarray, mask: np.ndarray) -> None:
     _set_suits(v, seat, players, out)
     _set_numbers(v, seat, players, out)
     set_mask(v, mask)
-    at = 4 * _suit_width(players) + _num_globals(players)
-    for action in range(NUM_ACTIONS):
-        out[at + action] = mask[action]
+    _set_actions(v, out, 4 * _suit_width(players) + _num_globals(players))
 
 
 @kernel

@@ -15,9 +15,10 @@ import numpy.typing as npt
 from stable_baselines3.common.vec_env import VecEnv
 
 from tricktable_env.cards import Mask, Seat
-from tricktable_env.envs.episodes import Episodes, OnIllegal, plain
+from tricktable_env.envs.episodes import Episodes, Last, OnIllegal, plain
 from tricktable_env.envs.gym import show
 from tricktable_env.envs.seating import Opponent
+from tricktable_env.envs.spaces import row_of
 from tricktable_env.envs.vector import TrickTableVectorEnv
 from tricktable_env.game import Bytes, Player
 
@@ -103,9 +104,9 @@ class TrickTableVecEnv(VecEnv):
         self._reset_seeds()
         self._reset_options()
         self.paid[:] = 0
-        observations, masks = self._observe()
-        self.reset_infos = self._infos(masks)
-        return observations
+        sight = self.episodes.sight()
+        self.reset_infos = self._infos(sight.masks)
+        return sight.observations
 
     def step_async(self, actions: Any) -> None:
         """Takes note of an action for each row: `[N]` integers."""
@@ -120,37 +121,22 @@ class TrickTableVecEnv(VecEnv):
                 `on_illegal="raise"`, not legal; no row has changed.
         """
         episodes = self.episodes
-        actions = episodes.read_actions(self._actions)
-        last: dict[int, dict[str, Any]] = {}
-        with episodes.guarded():
-            turn = episodes.step(actions)
-            if turn.ended.any():
-                rows = np.flatnonzero(turn.ended)
-                final, final_masks = episodes.observe(rows)
-                for i, row in enumerate(rows.tolist()):
-                    last[row] = {
-                        "terminal_observation": final[i],  # type: ignore[index]
-                        "TimeLimit.truncated": False,
-                        "action_mask": final_masks[i],
-                        "seat": int(episodes.viewers[row]),
-                    }
-                    if episodes.full_information:
-                        last[row]["state"] = episodes.full(rows[i : i + 1])[0]
-                for key, (at, values) in episodes.closings(rows, turn).items():
-                    for row, value in zip(at.tolist(), values, strict=True):
-                        last[row][key] = plain(value)
-                episodes.begin(rows)
+        turn = episodes.step(episodes.read_actions(self._actions), again=True)
         self.paid = turn.paid
-        observations, masks = self._observe()
-        infos = self._infos(masks)
-        for row, info in last.items():
-            infos[row] = info
-        return observations, turn.rewards.astype(np.float32), turn.ended, infos
+        infos = self._infos(turn.sight.masks)
+        if turn.last is not None:
+            self._add_last(turn.last, infos)
+        return turn.sight.observations, turn.rewards.astype(np.float32), turn.ended, infos
 
-    def _observe(self) -> tuple[Bytes, Mask]:
-        observations, masks = self.episodes.observe()
-        assert isinstance(observations, np.ndarray)
-        return observations, masks
+    def _add_last(self, last: Last, infos: list[dict[str, Any]]) -> None:
+        """Gives rows that ended the info of their last step."""
+        for i, row in enumerate(last.rows.tolist()):
+            seen = row_of(last.observation, i)
+            infos[row] = {"terminal_observation": seen, "TimeLimit.truncated": False}
+        for key, (rows, values) in last.infos.items():
+            if key != "rewards":
+                for row, value in zip(rows.tolist(), values, strict=True):
+                    infos[row][key] = plain(value)
 
     def _infos(self, masks: Mask) -> list[dict[str, Any]]:
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
