@@ -17,6 +17,11 @@ from env_play import SMALL, same
 from gymnasium.error import ResetNeeded
 from option_sets import OPTION_SETS, name_of
 from pettingzoo.test import api_test, performance_benchmark, render_test, seed_test
+from pettingzoo.utils.wrappers import (
+    AssertOutOfBoundsWrapper,
+    OrderEnforcingWrapper,
+    TerminateIllegalWrapper,
+)
 
 from tricktable_env import tableau_v0
 from tricktable_env.envs.aec import TrickTableAEC, checked
@@ -293,6 +298,45 @@ def test_an_illegal_action_ends_the_checked_environment_as_pettingzoo_does() -> 
     assert ends == {"player_0": (-1.0, True, True), "player_1": (0, True, True)}
     env.reset()
     assert not any(env.terminations.values())
+
+
+def in_three_wrappers() -> Any:
+    ending = TerminateIllegalWrapper(tableau_v0.raw_env(**SMALL), illegal_reward=-1.0)
+    return OrderEnforcingWrapper(AssertOutOfBoundsWrapper(ending))
+
+
+def tried(use: Callable[..., Any], *arguments: Any) -> Any:
+    """What a use gave, or how it failed; an environment's own error may say more."""
+    try:
+        return use(*arguments)
+    except (AssertionError, AttributeError, ValueError) as error:
+        return type(error).__name__.replace("IllegalActionError", "AssertionError")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_checks_are_those_of_pettingzoos_three_wrappers(caplog: Any) -> None:
+    ours, theirs, rng = tableau_v0.env(**SMALL), in_three_wrappers(), np.random.default_rng(3)
+    both = (ours, theirs)
+    for use in ("last", "observe", "state", "render", "agent_iter"):
+        arguments = ("player_0",) if use == "observe" else ()
+        assert tried(getattr(ours, use), *arguments) == tried(getattr(theirs, use), *arguments)
+    assert tried(ours.step, 52) == tried(theirs.step, 52)
+    for seed in range(40):
+        for env in both:
+            env.reset(seed=seed)
+        while ours.agents:
+            assert same(ours.last(), theirs.last())
+            assert ours.rewards == theirs.rewards
+            mask = ours.infos[ours.agent_selection]["action_mask"]
+            dead = ours.terminations[ours.agent_selection]
+            action = None if dead else int(rng.choice(np.flatnonzero(mask)))
+            if rng.random() < 0.2:
+                action = [None, -1, 56, 7, 53, 0.5][rng.integers(6)]
+            assert tried(ours.step, action) == tried(theirs.step, action)
+            assert ours.agents == theirs.agents
+        assert tried(ours.step, 3) is tried(theirs.step, 3) is None  # they warn
+    texts = [record.getMessage() for record in caplog.records]
+    assert texts[::2] == texts[1::2]
 
 
 def test_nothing_is_stepped_or_shown_before_the_first_reset_or_after_the_end() -> None:

@@ -9,11 +9,8 @@ import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
-from pettingzoo.utils.wrappers import (
-    AssertOutOfBoundsWrapper,
-    OrderEnforcingWrapper,
-    TerminateIllegalWrapper,
-)
+from pettingzoo.utils.env_logger import EnvLogger
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from tricktable_env.cards import Mask, Seat
 from tricktable_env.envs.episodes import Episodes
@@ -28,7 +25,7 @@ from tricktable_env.envs.spaces import (
     state_space,
 )
 from tricktable_env.envs.starts import Options
-from tricktable_env.game import ILLEGAL_REWARD, Bytes, Game, Player
+from tricktable_env.game import ILLEGAL_REWARD, VIEWER, Bytes, Game, IllegalActionError, Player
 
 
 class TrickTableAEC(AECEnv[str, Any, Any]):
@@ -138,18 +135,20 @@ class TrickTableAEC(AECEnv[str, Any, Any]):
                 self.infos[each] |= {**closing, "is_success": shares[player] == 1}
             self._deads_step_first()
 
-    def check_action(self, action: Any) -> None:
-        """Refuses what is no integer as the action of an agent whose game goes on.
-
-        Raises:
-            IllegalActionError: it is none.
-        """
-        if as_action(action) is None and not self.terminations[self.agent_selection]:
-            raise self._episodes.illegal_action(0, repr(action))
+    def end_illegal(self) -> None:
+        """Ends the game as PettingZoo's `TerminateIllegalWrapper` does for the agent selected."""
+        agent = self.agent_selection
+        self._cumulative_rewards[agent] = 0.0
+        self.terminations = dict.fromkeys(self.agents, True)
+        self.truncations = dict.fromkeys(self.agents, True)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self.rewards[agent] = ILLEGAL_REWARD
+        self._accumulate_rewards()
+        self._deads_step_first()
 
     def _select(self, mask: Mask) -> None:
         """Selects who is to act; gives every agent its mask in a fresh info."""
-        self.agent_selection = self.possible_agents[self._episodes.viewers.item()]
+        self.agent_selection = self.possible_agents[self._episodes.table.item(VIEWER)]
         zero = np.zeros((len(self.agents), self.game.num_actions), np.int8)
         self.infos = {a: {"action_mask": zero[i]} for i, a in enumerate(self.agents)}
         self.infos[self.agent_selection]["action_mask"] = mask
@@ -205,21 +204,46 @@ class TrickTableAEC(AECEnv[str, Any, Any]):
         """Releases nothing: there is nothing to release."""
 
 
-class _ActionWrapper(AssertOutOfBoundsWrapper[str, Any, Any]):
-    """PettingZoo's check of the action space, which takes a bool for an integer, made strict."""
+class _Checked(OrderEnforcingWrapper[str, Any, Any]):
+    """PettingZoo's three standard checks in one wrapper, for three of them take twice as long.
 
-    def __init__(self, env: AECEnv[str, Any, Any], game: TrickTableAEC) -> None:
-        super().__init__(env)
-        self._game = game
+    They are those of `OrderEnforcingWrapper`, `AssertOutOfBoundsWrapper` (but strict: a bool is no
+    integer) and `TerminateIllegalWrapper`, in that order.
+    """
+
+    env: TrickTableAEC
 
     def step(self, action: Any) -> None:
-        """Takes the action of the agent selected.
+        """Takes the action of the agent selected; see `checked`."""
+        env = self.env
+        if not self._has_reset or not env.agents:
+            super().step(action)  # which refuses, or warns
+            return
+        self._has_updated = True
+        agent = env.agent_selection
+        if env.terminations[agent] or env.truncations[agent]:
+            assert action is None or env.action_spaces[agent].contains(action), _OUTSIDE
+            env.step(action)
+            return
+        number = as_action(action)
+        assert number is None or 0 <= number < env.game.num_actions, _OUTSIDE
+        try:
+            env.step(action)
+        except IllegalActionError:
+            if number is None:
+                raise
+            EnvLogger.warn_on_illegal_move()
+            env.end_illegal()
 
-        Raises:
-            IllegalActionError: it is no integer; nothing has changed.
-        """
-        self._game.check_action(action)
-        super().step(action)
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What the agent selected sees and was paid; see `AECEnv.last`."""
+        return self.env.last(observe) if self._has_reset else super().last(observe)
+
+    def __str__(self) -> str:
+        return str(self.env)
+
+
+_OUTSIDE = "action is not in action space"
 
 
 def checked(env: TrickTableAEC) -> AECEnv[str, Any, Any]:
@@ -229,5 +253,4 @@ def checked(env: TrickTableAEC) -> AECEnv[str, Any, Any]:
     truncations are set too. What is no integer or outside the action space raises, and so does a
     step before the first reset.
     """
-    ending = TerminateIllegalWrapper(env, illegal_reward=ILLEGAL_REWARD)
-    return OrderEnforcingWrapper(_ActionWrapper(ending, env))
+    return _Checked(env)

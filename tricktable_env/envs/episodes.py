@@ -57,6 +57,7 @@ OnIllegal: TypeAlias = Literal["terminate", "raise"]
 """What an action that the rules do not allow does: ends the episode at a loss, or is an error."""
 
 _NO_ACTIONS = np.empty(0, np.int64)
+_NOTHING = np.empty((0, 0), np.uint8)
 _OVER = 1 << (ENDED + 1) | 1 << (ILLEGAL + 1)
 _ASKED, _FOUL = 1 << (ASKED + 1), 1 << (FOUL + 1)
 
@@ -148,14 +149,15 @@ class Episodes:
         self.table[:, STATUS] = ENDED
         self.owed = np.zeros((number, game.num_players), np.float32)
         """`[N, P]`, what was paid before the learner's first decision."""
+        self._widths = game.observation_size, game.num_actions, game.history_size
         self._strict = on_illegal == "raise"
         self._running = self._begun = False
         self._kept: tuple[npt.NDArray[Any], ...] = ()
-        self._addresses: npt.NDArray[np.int64] | None = None
+        self._loop: tuple[Any, npt.NDArray[np.int64]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but where compiled opponents are in this process, and what steps keep."""
-        return {**vars(self), "_addresses": None, "_kept": ()}
+        """All but what only this process can use, and what steps keep."""
+        return {**vars(self), "_loop": None, "_kept": ()}
 
     @property
     def viewers(self) -> npt.NDArray[np.int64]:
@@ -236,7 +238,7 @@ class Episodes:
         number = self._in_space(action)
         if number is None:
             raise self.illegal_action(0, repr(action))
-        return np.array([number])
+        return np.array((number,))
 
     def read_actions(self, actions: Any) -> Actions:
         """Reads an action for each row.
@@ -328,13 +330,15 @@ class Episodes:
         sight: Sight,
     ) -> int:
         """`Game.play`, and the same again with the actions of opponents that it can't ask."""
-        fixed = self._addresses if self._addresses is not None else self._find_opponents()
-        table, states, play = self.table, self.states, self.game.play
-        seen = play(states, rows, table, actions, strict, fixed, self.owed, paid, gains, *sight)
+        play, fixed = self._loop or self._find_loop()
+        table, states = self.table, self.states
+        seen: int = play(
+            states, rows, table, actions, strict, fixed, self.owed, paid, gains, *sight
+        )
         if seen < 0:
             row = int(rows[-1 - seen])
             raise self.illegal_action(row, self.game.action_text(int(actions[row])))
-        found = seen
+        found: int = seen
         while seen & (_ASKED | _FOUL):
             if seen & _FOUL:
                 row = rows[table[rows, STATUS] == FOUL][0]
@@ -345,9 +349,11 @@ class Episodes:
             found |= seen
         return found
 
-    def _find_opponents(self) -> npt.NDArray[np.int64]:
-        self._addresses = np.array([address_of(each) for each in self.opponents or ()], np.int64)
-        return self._addresses
+    def _find_loop(self) -> tuple[Any, npt.NDArray[np.int64]]:
+        """The game's loop, and where the opponents that it can ask are."""
+        addresses = np.array([address_of(each) for each in self.opponents or ()], np.int64)
+        self._loop = self.game.play, addresses
+        return self._loop
 
     def _ask(self, rows: Rows) -> Actions:
         """Asks the opponents who are to act in some rows; `[n] int64`."""
@@ -387,7 +393,7 @@ class Episodes:
         """What players see in some rows, one a row; fresh."""
         flat, masks = self.game.observe(self.states, rows, players)
         if self.form != "dict":
-            return Sight(flat, masks, np.empty((0, self.game.history_size), np.uint8))
+            return Sight(flat, masks, _NOTHING)
         return Sight(flat, masks, self.game.histories(self.states, rows, players))
 
     def sight(self) -> Sight:
@@ -400,12 +406,12 @@ class Episodes:
 
     def _blank(self, rows: int) -> Sight:
         """Arrays for what `rows` rows see, not written yet."""
-        game, flat = self.game, 0 if self.form is None else rows
-        return Sight(
-            np.empty((flat, game.observation_size), np.uint8),
-            np.empty((rows, game.num_actions), np.int8),
-            np.empty((rows if self.form == "dict" else 0, game.history_size), np.uint8),
-        )
+        flat = history = _NOTHING
+        if self.form is not None:
+            flat = np.empty((rows, self._widths[0]), np.uint8)
+        if self.form == "dict":
+            history = np.empty((rows, self._widths[2]), np.uint8)
+        return Sight(flat, np.empty((rows, self._widths[1]), np.int8), history)
 
     def masks(self) -> Mask:
         """The legal actions of every row's viewer: `[N, A] int8`, fresh."""

@@ -20,7 +20,7 @@ from tricktable_env.envs.spaces import (
     row_of,
 )
 from tricktable_env.envs.starts import Options
-from tricktable_env.game import Bytes, Game, Player, UnknownOptionError
+from tricktable_env.game import VIEWER, Bytes, Game, Player, UnknownOptionError
 from tricktable_env.registry import make_game
 
 OWN_OPTIONS = (
@@ -121,7 +121,7 @@ class TrickTableEnv(gymnasium.Env[Any, Any]):
         return observation, turn.rewards.item(), ended, False, info
 
     def _shown(self, sight: Sight) -> tuple[Observation, dict[str, Any]]:
-        info = {"action_mask": sight.masks[0], "seat": self.episodes.viewers.item()}
+        info = {"action_mask": sight.masks[0], "seat": self.episodes.table.item(VIEWER)}
         if self.episodes.full_information:
             info["state"] = self.episodes.full()[0]
         return row_of(self.episodes.shown(sight), 0), info

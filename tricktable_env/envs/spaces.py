@@ -18,6 +18,7 @@ Observation: TypeAlias = Bytes | dict[str, Any]
 batch the same with rows in front."""
 
 RENDER_MODES = ("ansi", "human")
+_BOOLS = (bool, np.bool_)
 
 
 def action_space(game: Game) -> spaces.Discrete[np.int64]:
@@ -72,7 +73,7 @@ def as_action(action: Any) -> Action | None:
     Returns:
         The number, or None where it is anything else: a bool or a float is no action.
     """
-    if isinstance(action, bool | np.bool_):  # older numpy takes its own for an index
+    if isinstance(action, _BOOLS):  # older numpy takes its own for an index
         return None
     try:
         return operator.index(action)
