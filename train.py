@@ -47,7 +47,8 @@ from agents.training.settings import Settings, SettingsError, starting_settings
 from agents.training.team import Team, TeamError
 from tricktable_env.game import Game, RulesError
 from tricktable_env.opponents import AgentSpecError
-from tricktable_lab.cli import DONE, FAILED, MISUSED, UsageError, game_from, one_line
+from tricktable_lab.cli import one_line
+from tricktable_lab.commands.options import DONE, FAILED, MISUSED, UsageError, game_from
 from tricktable_lab.interrupts import held_back
 from tricktable_lab.match import MatchResult, play_match
 from tricktable_lab.replay import rules_of

@@ -15,6 +15,7 @@ import tricktable_lab
 from tricktable_env.opponents import agent_names
 from tricktable_env.registry import make_game
 from tricktable_lab import cli
+from tricktable_lab.commands.options import game_from
 from tricktable_lab.match import play_match
 
 CASES = Path(__file__).parent / "data" / "tableau-games.jsonl"
@@ -80,7 +81,7 @@ def test_match_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_rules_are_read_as_their_types_say() -> None:
-    game = cli.game_from("tableau", 2, ["suits=3", "trump=none", "call_cards=none", "hand=3"])
+    game = game_from("tableau", 2, ["suits=3", "trump=none", "call_cards=none", "hand=3"])
     assert game == make_game("tableau", suits=3, trump="none", call_cards=None, hand=3)
 
 
