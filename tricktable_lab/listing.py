@@ -15,6 +15,7 @@ from rich.table import Table
 from tricktable_env.opponents import AgentSpecError, agent_class, agent_names, agent_options
 from tricktable_lab.match import MatchResult
 from tricktable_lab.replay import RecordError, Replay
+from tricktable_lab.sprt import SprtState
 
 
 def show(table: Table) -> None:
@@ -35,6 +36,17 @@ def match_table(result: MatchResult) -> Table:
             _signed(result.elo_diff, result.win_rate_a),
             f"{_signed(low_elo, low)} to {_signed(high_elo, high)}",
         )
+    if result.pairs is not None:
+        table.add_row("pairs of games", _pairs(result.pairs))
+    if result.control is not None:
+        low, high = result.control.ci95
+        said = f"{result.control.win_rate_a:.1%}", f"{low:.1%} to {high:.1%}"
+        table.add_row("with luck taken out", *said)
+        table.add_row(
+            "which is worth", f"{result.control.effective_sample_factor:.2f} times the deals"
+        )
+    if result.sprt is not None:
+        table.add_row(*_sprt(result.sprt))
     if result.mean_margin_a is not None:
         table.add_row("mean margin", f"{result.mean_margin_a:+.2f}")
     if result.caller_win_rate is not None:
@@ -42,6 +54,20 @@ def match_table(result: MatchResult) -> Table:
     table.add_row("illegal actions", str(result.illegal))
     table.add_row("seconds", f"{result.seconds:.1f}")
     return table
+
+
+def _pairs(pairs: tuple[int, ...]) -> str:
+    """How often the two games of a deal ended how; halves only where there are any."""
+    names = ("0-2", "0.5-1.5", "1-1", "1.5-0.5", "2-0")
+    told = [i for i in (4, 3, 2, 1, 0) if i % 2 == 0 or pairs[1] or pairs[3]]
+    return ", ".join(f"{names[i]}: {pairs[i]:,}" for i in told)
+
+
+def _sprt(state: SprtState) -> tuple[str, str, str]:
+    test, (low, high) = state.sprt, state.sprt.bounds
+    said = {"H1": "H1: accepted", "H0": "H0: accepted", None: "not decided"}[state.decision]
+    heading = f"H0 {test.elo0:+g}, H1 {test.elo1:+g} Elo"
+    return heading, said, f"LLR {state.llr:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _signed(elo: float | None, rate: float) -> str:

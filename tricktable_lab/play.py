@@ -28,9 +28,9 @@ from tricktable_env.opponents import decide, decision_streams, make_agent
 from tricktable_env.render import picture, places
 from tricktable_lab.choices import ChoiceError, Choices
 from tricktable_lab.interrupts import held_back
-from tricktable_lab.match import compile_for
 from tricktable_lab.replay import one_round, record_of, rules_of
 from tricktable_lab.screen import EndOfInput, Screen
+from tricktable_lab.table import compile_for
 
 Keep: TypeAlias = Callable[[dict[str, Any]], None]
 """Called with the record of each round, the last one perhaps unfinished."""

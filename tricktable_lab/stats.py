@@ -43,6 +43,19 @@ def rate_interval(shares: npt.NDArray[np.float64], confidence: float = 0.95) -> 
     return Interval(mean, max(0.0, mean - half), min(1.0, mean + half))
 
 
+def pair_counts(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Counts the deals by what A won of their two games: 0, 1/2, 1, 3/2 or 2 of them.
+
+    Args:
+        shares: `[n, 2] float64`, each 0, 1/2 or 1.
+
+    Returns:
+        `[5] int64`.
+    """
+    halves = np.rint(2 * shares.sum(axis=1)).astype(np.int64)
+    return np.bincount(halves, minlength=5)
+
+
 def elo(rate: float) -> float | None:
     """Returns the Elo difference at which a win rate is expected; None where it is infinite.
 

@@ -15,14 +15,14 @@ from typing import Any, Protocol, TypeAlias
 
 from tricktable_lab.interrupts import held_back
 
-Job: TypeAlias = tuple[int, int]
-"""The first deal of a chunk and the number of its deals."""
+Job: TypeAlias = tuple[int, ...]
+"""A chunk: the two agents, its first deal and the number of its deals."""
 
 
 class Player(Protocol):
     """What plays the chunks: the table of a match."""
 
-    def play(self, first: int, deals: int) -> Any:
+    def play(self, a: int, b: int, first: int, deals: int) -> Any:
         """Plays a chunk."""
 
 
@@ -94,4 +94,5 @@ def _end_with_parent() -> None:
 
 def _work(job: Job) -> Any:
     assert _player is not None
-    return _player.play(*job)
+    a, b, first, deals = job
+    return _player.play(a, b, first, deals)
