@@ -23,12 +23,14 @@ from tricktable_lab.commands.options import DONE, FAILED, MISUSED, Command, Usag
 from tricktable_lab.commands.play import Play
 from tricktable_lab.commands.replay import Replay
 from tricktable_lab.commands.solve import Solve
+from tricktable_lab.commands.tournament import Tournament
 
 _OURS = ("tricktable_env", "agents", "tricktable_lab", "__main__")
 """Packages whose named errors say what is wrong with the arguments; importing none of them here."""
 
 COMMANDS: dict[str, Callable[..., Command]] = {
     "match": Match,
+    "tournament": Tournament,
     "replay": Replay,
     "solve": Solve,
     "agents": Agents,

@@ -16,6 +16,7 @@ from tricktable_env.opponents import AgentSpecError, agent_class, agent_names, a
 from tricktable_lab.match import MatchResult
 from tricktable_lab.replay import RecordError, Replay
 from tricktable_lab.sprt import SprtState
+from tricktable_lab.tournament import TournamentResult
 
 
 def show(table: Table) -> None:
@@ -54,6 +55,27 @@ def match_table(result: MatchResult) -> Table:
     table.add_row("illegal actions", str(result.illegal))
     table.add_row("seconds", f"{result.seconds:.1f}")
     return table
+
+
+def tournament_tables(result: TournamentResult) -> tuple[Table, Table]:
+    """The ratings, and the raw results of every pair."""
+    rated = Table(title=f"{result.deals:,} deals a pair, twice each; {escape(result.anchor)} is 0")
+    for heading in ("", "agent", "Elo", "95% interval", "wins"):
+        rated.add_column(
+            heading, justify="left" if heading == "agent" else "right", overflow="fold"
+        )
+    for place, rating in enumerate(result.ratings, start=1):
+        low, high = rating.elo_ci95
+        said = f"{rating.elo:+.0f}", f"{low:+.0f} to {high:+.0f}", f"{rating.win_rate:.1%}"
+        rated.add_row(str(place), escape(rating.agent), *said)
+    pairs = Table()
+    for heading in ("agent", "against", "wins", "95% interval", "pairs of games"):
+        pairs.add_column(heading, overflow="fold")
+    for pair in result.table:
+        low, high = pair["ci95"]
+        said = f"{pair['win_rate_a']:.1%}", f"{low:.1%} to {high:.1%}", _pairs(pair["pairs"])
+        pairs.add_row(escape(pair["a"]), escape(pair["b"]), *said)
+    return rated, pairs
 
 
 def _pairs(pairs: tuple[int, ...]) -> str:

@@ -90,7 +90,7 @@ class MatchResult:
     def as_json(self) -> dict[str, Any]:
         """Returns all but `per_deal`, as JSON has it."""
         keys = [key for key in self.__dataclass_fields__ if key != "per_deal"]
-        return {key: _plain(getattr(self, key)) for key in keys}
+        return {key: plain(getattr(self, key)) for key in keys}
 
 
 def play_match(
@@ -203,7 +203,7 @@ class _Running:
             a=self.names[0],
             b=self.names[1],
             deals=self.deals,
-            **_figures(self._game, per_deal),
+            **figures(self._game, per_deal),
             illegal=0,
             seconds=seconds,
             sprt=self._sprt.state(self._pairs) if self._sprt is not None else None,
@@ -212,7 +212,7 @@ class _Running:
         )
 
 
-def _figures(game: Game, per_deal: PerDeal) -> dict[str, Any]:
+def figures(game: Game, per_deal: PerDeal) -> dict[str, Any]:
     """Counts and rates of a match, by their names in `MatchResult`."""
     rate = rate_interval(per_deal.share.mean(axis=1))
     rounds = getattr(game.rules, "rounds_to_win", 1)
@@ -232,7 +232,7 @@ def _figures(game: Game, per_deal: PerDeal) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value of a result as JSON has it."""
     if isinstance(value, SprtState | Control):
         return value.as_json()

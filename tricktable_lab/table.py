@@ -129,10 +129,10 @@ class Table:
         return max(1, min(CHUNK_DEALS, *asked))
 
     def chunks(self, a: int, b: int, first: int, deals: int) -> Iterator[Job]:
-        """Cuts the deals from `first` to before `deals` that two agents play in lockstep."""
+        """Cuts some deals of two agents, from `first` on, into what is played in lockstep."""
         size = self.chunk_deals(a, b)
-        for start in range(first, deals, size):
-            yield a, b, start, min(size, deals - start)
+        for start in range(first, first + deals, size):
+            yield a, b, start, min(size, first + deals - start)
 
     def _notes(
         self,
