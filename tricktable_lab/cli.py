@@ -18,6 +18,7 @@ except KeyboardInterrupt:  # there is no `main` yet to say so
     raise SystemExit("tricktable: stopped") from None
 
 from tricktable_lab.commands.agents import Agents
+from tricktable_lab.commands.analyse import Analyse
 from tricktable_lab.commands.match import Match
 from tricktable_lab.commands.options import DONE, FAILED, MISUSED, Command, UsageError, complain
 from tricktable_lab.commands.play import Play
@@ -32,6 +33,7 @@ COMMANDS: dict[str, Callable[..., Command]] = {
     "match": Match,
     "tournament": Tournament,
     "replay": Replay,
+    "analyse": Analyse,
     "solve": Solve,
     "agents": Agents,
     "play": Play,
@@ -91,7 +93,7 @@ def _read(arguments: Sequence[str]) -> Command:
             command: Command = tyro.extras.subcommand_cli_from_dict(
                 COMMANDS,
                 prog="tricktable",
-                description="Plays, matches, replays and solves the card games of Trick Table.",
+                description="Plays, measures, replays and solves the card games of Trick Table.",
                 args=arguments,
             )
             return command

@@ -21,7 +21,7 @@ def check_target(file: Path) -> None:
     Raises:
         PictureError: matplotlib is not installed, or it knows no such kind of file.
     """
-    kinds = sorted(_figure((1, 1)).canvas.get_supported_filetypes())
+    kinds = sorted(new_figure((1, 1)).canvas.get_supported_filetypes())
     if file.suffix[1:].lower() not in kinds:
         raise PictureError(f"{file} is no kind of picture; there are {', '.join(kinds)}")
     if not file.absolute().parent.is_dir():
@@ -32,7 +32,7 @@ def draw_tournament(result: TournamentResult, file: Path) -> None:
     """Draws the ratings with their intervals, and the table of results beside them."""
     names = [rating.agent for rating in result.ratings]
     rows = range(len(names))
-    figure = _figure((6 + 1.1 * len(names), 2 + 0.45 * len(names)))
+    figure = new_figure((6 + 1.1 * len(names), 2 + 0.45 * len(names)))
     left, right = figure.subplots(1, 2)
     elos = [rating.elo for rating in result.ratings]
     bars = [
@@ -56,7 +56,12 @@ def draw_tournament(result: TournamentResult, file: Path) -> None:
     figure.savefig(file, dpi=120)
 
 
-def _figure(size: tuple[float, float]) -> Figure:
+def new_figure(size: tuple[float, float]) -> Figure:
+    """Makes an empty figure of some size in inches.
+
+    Raises:
+        PictureError: matplotlib is not installed.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError:

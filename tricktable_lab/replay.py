@@ -94,7 +94,7 @@ def replay_record(record: Mapping[str, Any]) -> Replay:
         RecordError: a field is missing or makes no sense, a play is illegal, or tricks, winner or
             legal counts are others than stated.
     """
-    game = _game_of(record)
+    game = game_of(record)
     plays = record.get("plays")
     if not isinstance(plays, list):
         found = _short(plays) if "plays" in record else "missing"
@@ -116,7 +116,12 @@ def replay_record(record: Mapping[str, Any]) -> Replay:
     return Replay(outcome, tuple(counts))
 
 
-def _game_of(record: Mapping[str, Any]) -> Game:
+def game_of(record: Mapping[str, Any]) -> Game:
+    """Makes the game of a single round that a record is of.
+
+    Raises:
+        RecordError: no such game, or rules that make no sense.
+    """
     rules = record.get("rules", {})
     if not isinstance(rules, dict):
         raise RecordError(f"'rules' is {_short(rules)}, not an object of options")
