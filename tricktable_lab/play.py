@@ -148,9 +148,9 @@ class Sitting:
         entropy = np.random.SeedSequence().generate_state(1)[0] if seed is None else seed
         try:
             self.seeds = np.array([seed_word(entropy)], np.uint64)
-            if seat == ALTERNATE:
-                raise ValueError(f"--seat {seat} is for many episodes, and this is one")
             chosen = read_seat(int(seat) if re.fullmatch(r"[0-9]{1,3}", seat) else seat, game)
+            if chosen == ALTERNATE:
+                raise ValueError(f"--seat {seat} is for many episodes, and this is one")
         except ValueError as error:
             raise PlayOptionError(str(error)) from error
         self.me: Player = int(draw_seat(chosen, game.num_players, self.seeds[0], 0))
