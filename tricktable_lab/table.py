@@ -260,6 +260,7 @@ def table_of(
     """
     made = tuple(make_agent(agent, game) if isinstance(agent, str) else agent for agent in agents)
     compile_for(game, *(new for new, told in zip(made, agents, strict=True) if new is not told))
+    luck_of(game, game.new(np.zeros(1, np.uint64)))  # compiled before the first match, too
     return Table(game, made, tuple(names), seed, records)
 
 
@@ -312,7 +313,6 @@ def compile_for(game: Game, *agents: Agent) -> None:
         for agent in agents:
             decide(agent, views, masks, decision_streams(np.zeros(1, np.uint64), none, none, none))
     game.step(states, none, np.flatnonzero(masks[0])[:1])
-    luck_of(game, states)
 
 
 @contextlib.contextmanager
