@@ -74,12 +74,13 @@ def main(arguments: Sequence[str]) -> int:
     started = time.perf_counter()
     torch.set_num_threads(1)  # processes share the cores, not threads
     try:
-        settings, folder = open_run(arguments)
+        settings, folder = read_run(arguments)
         announce = ("announce=true",) * settings.announce
         game = game_from(settings.game, settings.num_players, (*settings.rule, *announce))
         learner = make_learner(settings, game)
         untrained = NetworkAgent(game, learner.network)
         NetworkAgent(game, learner.network, worlds=settings.worlds)  # known now if it can't be
+        folder = folder or RunFolder(Path(settings.out or default_folder(settings)))
         last = folder.path / CHECKPOINT
         resumed = last if last.exists() else None  # a run may have been stopped before its first
         points = [] if resumed is None else read_checkpoint(resumed, learner)
@@ -151,18 +152,18 @@ def main(arguments: Sequence[str]) -> int:
     return DONE
 
 
-def open_run(arguments: Sequence[str]) -> tuple[Settings, RunFolder]:
-    """Reads the command line and opens the folder: of a new run, or of one that goes on.
+def read_run(arguments: Sequence[str]) -> tuple[Settings, RunFolder | None]:
+    """Reads the command line, and opens the folder of a run that goes on; a new one has none yet.
 
     Raises:
         SettingsError: a value that makes no sense.
         UsageError: arguments that can't be read, or that go not together.
-        RunFolderError: a folder that can't take the run, or holds none to go on with.
+        RunFolderError: a folder that holds no run to go on with.
         SystemExit: help was asked for and is printed.
     """
     settings = read_settings(arguments)
     if settings.resume is None:
-        return settings, RunFolder(Path(settings.out or default_folder(settings)))
+        return settings, None
     if settings != replace(Settings(), resume=settings.resume):
         raise UsageError("--resume goes on with the settings of the run; leave out other options")
     folder = RunFolder(Path(settings.resume), resumed=True)

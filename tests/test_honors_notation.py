@@ -131,14 +131,25 @@ def test_a_seat_that_did_not_follow_holds_none_of_the_suit() -> None:
         (START.replace("TH,", ""), {}, "hands of 2 with a stock of 5 do not occur"),
         (START.replace("0/0/0,", "1/0/0,"), {}, "1 tricks taken plus 5 left is not the 5"),
         ("1" + START[1:], {}, "the first lead is seat 0's"),
-        (START.replace("0/0/0,", "0/0/3,"), {}, "there was no earlier deal"),
+        (
+            START.replace("0/0/0,", "0/0/3,"),
+            {},
+            "there were 0, make 0 to 0",
+        ),
         (START, {"announce": True}, "has no announcements, but the rules are announce=True"),
         (START.replace("- TH", "0,6 TH"), {"announce": True}, "6 tricks announced"),
         (START.replace("0/0/0,", "0/3/0,"), {}, "3 points taken for honors"),
-        (
-            "0 TS - 0/0/128,0/0/0 - KH,TS AK... .JT..",
-            {"stock": "redeal"},
-            "128 points",
+        *(
+            (f"0 TS - 0/0/{points},0/0/0 - KH,TS AK... .JT..", {"stock": "redeal"}, "make 0 to ")
+            for points in (-1, 19, 128)
+        ),
+        *(
+            (
+                f"0>0 TS - 0/0/{points},0/0/0 -,- KH,TS AK... .JT..",
+                {"stock": "redeal", "announce": True, "announce_double": "points"},
+                f"{points} points",
+            )
+            for points in (-7, 31)
         ),
     ],
 )

@@ -464,9 +464,14 @@ def test_honors_is_trained_for_any_number_of_players_with_announcing(tmp_path: P
     ],
 )
 def test_a_wrong_argument_gets_one_line(
-    arguments: list[str], words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    words: tuple[str, ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert train.main(arguments) == 2
+    new = [] if "--out" in arguments else ["--out", str(tmp_path / "run")]
+    assert train.main([*arguments, *new]) == 2
+    assert not any(tmp_path.iterdir())
     shown = capsys.readouterr()
     assert shown.out == ""
     assert len(shown.err.splitlines()) == 1

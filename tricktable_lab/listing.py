@@ -120,7 +120,7 @@ def add_replay(table: Table, line: int, replay: Replay | RecordError) -> None:
     outcome = dict(replay.outcome)
     winner = outcome.pop("winner")
     taken = next(iter(outcome.values()))  # tricks, or points
-    plays, score = str(len(replay.legal_counts)), "-".join(map(str, taken))
+    plays, score = str(len(replay.legal_counts)), ":".join(map(str, taken))
     table.add_row(str(line), "ok", plays, score, str(winner or "not over"))
 
 

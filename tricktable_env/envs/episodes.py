@@ -138,7 +138,9 @@ class Episodes:
         if number is None or number < 1:
             raise ValueError(f"{num_rows!r} environments; an integer of at least 1 is needed")
         self.game, self.num_rows, self.form = game, number, observation
-        self.full_information = full_information
+        if not isinstance(full_information, bool | np.bool_):
+            raise ValueError(f"full_information={full_information!r} is neither True nor False")
+        self.full_information = bool(full_information)
         self.opponents = read_opponents(opponent, game)
         self.seat = NOBODY if self.opponents is None else read_seat(seat, game)
         self.rows: Rows = np.arange(number)

@@ -50,4 +50,6 @@ def read_start(options: Any) -> tuple[str, Any]:
         raise PositionError(f"no position: {value!r} is no text")
     if key == "deck" and not isinstance(value, list | tuple | np.ndarray):
         raise PositionError(f"no deck: {value!r} is no list of cards")
+    if isinstance(value, np.ndarray) and value.ndim != 1:
+        raise PositionError(f"no deck: an array of shape {value.shape} is no list of cards")
     return key, value

@@ -45,7 +45,6 @@ from tricktable_env.honors.state import (
     IN_TRICK,
     LEADER,
     LEFT,
-    MAX_SCORE,
     PLAYED,
     PLY,
     SCORE,
@@ -67,6 +66,9 @@ from tricktable_env.honors.state import (
     note_start,
     put_byte,
 )
+
+HONORS_OF_ALL = 12
+"""Points of the ace, the jack and the queen of trumps together."""
 
 
 # -- positions and states --------------------------------------------------------------------
@@ -189,18 +191,30 @@ def _check_counts(position: Position, text: str, rules: Rules) -> None:
     if deal == done == 0 and position.leads != 0:
         raise PositionError(f"{text!r}: no trick is taken, and the first lead is seat 0's")
     _check_honors(position, text, rules)
+    low, high = _earlier_points(rules, deal)
     for score in position.scores:
-        if not -SCORE_BIAS <= score.points <= MAX_SCORE:
+        if not low <= score.points <= high:
             raise PositionError(
-                f"{score.points} points in {text!r} are not from {-SCORE_BIAS} to {MAX_SCORE}"
+                f"{score.points} points in {text!r}: earlier deals, of which there were {deal}, "
+                f"make {low} to {high}"
             )
-        if deal == 0 and score.points:
-            raise PositionError(f"{score.points} points in {text!r}: there was no earlier deal")
     for said in position.announced or ():
         if said is not None and said > tricks:
             raise PositionError(
                 f"{said} tricks announced in {text!r}, but the deal has only {tricks}"
             )
+
+
+def _earlier_points(rules: Rules, deal: int) -> tuple[int, int]:
+    """The fewest and the most points that the deals before one can make for a seat.
+
+    So no score leaves its byte of the state, however the rest is played.
+    """
+    tricks = sum(rules.deals[:deal])
+    honors = HONORS_OF_ALL if deal else 0
+    if not rules.announce:
+        return 0, tricks + honors
+    return -2 * tricks, 2 * tricks + honors * (1 + (rules.announce_double == "points"))
 
 
 def _check_honors(position: Position, text: str, rules: Rules) -> None:
