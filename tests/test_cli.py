@@ -169,7 +169,7 @@ def test_replay_exits_with_1_when_a_record_fails(
     file.write_text(CASES.read_text().splitlines()[0] + "\n{}\n[markup] \n")
     code, out, _ = call(capsys, "replay", str(file))
     assert code == 1
-    assert "19-7" in out
+    assert "19:7" in out
     assert "failed" in out
     code, out, _ = call(capsys, "replay", str(file), "--json")
     assert code == 1
@@ -202,7 +202,7 @@ def test_any_encoding_of_the_output_will_do(
     assert [json.loads(line)["ok"] for line in done.stdout.splitlines()] == [False, False, True]
     done = run("replay", str(file))
     assert (done.returncode, done.stderr) == (1, "")
-    assert "19-7" in done.stdout
+    assert "19:7" in done.stdout
     assert "\\ud800" in done.stdout
     done = run("match", "greedy", "random", "--deals", "1")
     assert (done.returncode, done.stderr) == (0, "")
