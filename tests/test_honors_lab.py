@@ -81,7 +81,7 @@ def test_replay_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert cli.main(["replay", str(file), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["points"] == [14, 0]
     assert cli.main(["replay", str(file)]) == 0
-    assert "14-0" in capsys.readouterr().out
+    assert "14:0" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("players", [2, 3, 4])
