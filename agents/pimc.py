@@ -13,6 +13,7 @@ from tricktable_env.opponents import AgentSpecError
 from tricktable_env.tableau.solver import new_memory
 
 _ENTRIES = 1 << 16
+MAX_TRICKS = 26
 
 
 class PimcAgent(SearchAgent):
@@ -26,6 +27,7 @@ class PimcAgent(SearchAgent):
         game: the game to play.
         worlds: how many worlds a decision takes.
         exact: how many tricks at the end are solved.
+        postpone: how many tricks, from this one on, are played greedily before any is solved.
         seconds: how long a decision takes, in place of a number of worlds; None: no clock.
         threads: threads that share the worlds.
 
@@ -40,19 +42,22 @@ class PimcAgent(SearchAgent):
         game: Game,
         worlds: int = 50,
         exact: int = 8,
+        postpone: int = 0,
         seconds: float | None = None,
         threads: int = 1,
     ) -> None:
         if game.name != "tableau":
             raise AgentSpecError(f"pimc does not play {game.name!r}: only tableau has a solver")
         check_number("exact", exact, 0, pimc_tableau.MOST_SOLVED)
+        check_number("postpone", postpone, 0, MAX_TRICKS)
         super().__init__(game, worlds, seconds, threads)
-        self.exact = exact
+        self.exact, self.postpone = exact, postpone
         self._values = values_of(game)
         self._memories: SimpleQueue[Words] = SimpleQueue()  # as many as threads ever needed at once
 
     def __reduce__(self) -> tuple[type[PimcAgent], tuple[object, ...]]:
-        return type(self), (self.game, self.worlds, self.exact, self.seconds, self.threads)
+        options = (self.worlds, self.exact, self.postpone, self.seconds, self.threads)
+        return type(self), (self.game, *options)
 
     def add(
         self, views: Words, keys: Words, begin: int, step: int, end: int, totals: Totals
@@ -63,6 +68,6 @@ class PimcAgent(SearchAgent):
         except Empty:
             memory = new_memory(_ENTRIES)
         pimc_tableau.add_worlds(
-            views, keys, begin, step, end, self.exact, self._values, memory, totals
+            views, keys, begin, step, end, self.exact, self.postpone, self._values, memory, totals
         )
         self._memories.put(memory)

@@ -72,6 +72,7 @@ def add_worlds(
     stride: int,
     end: int,
     exact: int,
+    postpone: int,
     values: np.ndarray,
     m: np.ndarray,
     totals: np.ndarray,
@@ -87,6 +88,7 @@ def add_worlds(
         stride: from one world to the next.
         end: the world before which to stop.
         exact: tricks at the end that are solved.
+        postpone: tricks from this one on that are played greedily even so.
         values: `[2, tricks + 1] int64`, what a number of tricks is worth to each seat.
         m: the solver's memory.
         totals: `[B, 56] int64`, added to.
@@ -106,7 +108,7 @@ def add_worlds(
         known = int64(v[LEFT]) <= MOST_SOLVED and is_known(v)
         if known and first_world > 0:
             continue
-        solved = MOST_SOLVED if known else exact
+        solved = MOST_SOLVED if known else min(exact, max(0, int64(v[LEFT]) - postpone))
         for number in range(first_world, min(end, 1) if known else end, stride):
             words[0] = world_stream(keys[row], number)
             sample(v, words, 0, world)

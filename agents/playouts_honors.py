@@ -113,31 +113,34 @@ def choices(v: np.ndarray) -> tuple[int, np.uint64]:
 
 
 @kernel
+def greedy_action(s: np.ndarray) -> int:
+    """What greedy does as the seat to act, by what that seat would see of a state."""
+    cards = legal_cards(s)
+    if cards != ZERO and cards & (cards - ONE) == ZERO:
+        return first(cards)
+    turned = ZERO
+    if s[TURNED] != ZERO:
+        turned = bit(int64(s[TURNED]) - 1)
+    hands = np.empty(MAX_PLAYERS, np.uint64)
+    for other in range(num_players(s)):
+        hands[other] = s[HAND + other]
+        if other != int64(s[TURN]):
+            s[HAND + other] &= turned
+    action = decide(s)  # reads no more of the seat's view than is left
+    for other in range(num_players(s)):
+        s[HAND + other] = hands[other]
+    return action
+
+
+@kernel
 def play_greedily(s: np.ndarray) -> None:
     """Plays to the end, each seat by what it would see.
 
     Args:
         s: `[WORDS] uint64`, a state, changed in place.
     """
-    players = num_players(s)
-    turned = ZERO
-    if s[TURNED] != ZERO:
-        turned = bit(int64(s[TURNED]) - 1)
-    hands = np.empty(MAX_PLAYERS, np.uint64)
     while s[LEFT] != ZERO:
-        cards = legal_cards(s)
-        if cards != ZERO and cards & (cards - ONE) == ZERO:
-            step(s, first(cards))
-            continue
-        seat = int64(s[TURN])
-        for other in range(players):
-            hands[other] = s[HAND + other]
-            if other != seat:
-                s[HAND + other] &= turned
-        action = decide(s)  # reads no more of the seat's view than is left
-        for other in range(players):
-            s[HAND + other] = hands[other]
-        step(s, action)
+        step(s, greedy_action(s))
 
 
 @kernel

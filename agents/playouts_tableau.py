@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from agents.greedy_tableau import decide
 from agents.worlds import SCALE, world_stream
-from tricktable_env.bits import ONE, ZERO, bit, first, int64, popcount
+from tricktable_env.bits import ONE, ZERO, bit, first, int64, last, popcount
 from tricktable_env.cards import SUIT_CARDS, SUIT_SIZE
 from tricktable_env.game import Game
 from tricktable_env.jit import kernel
 from tricktable_env.tableau.infostate import sample, unseen
-from tricktable_env.tableau.rules import act, legal, play_card
+from tricktable_env.tableau.rules import act, legal
 from tricktable_env.tableau.state import (
     COVER,
     HAND,
@@ -87,8 +87,17 @@ def choices(v: np.ndarray) -> np.uint64:
 
 
 @kernel
+def lowest_alike(options: np.uint64, action: int) -> int:
+    """Which of the actions that differ a legal action is alike to; see `choices`."""
+    return last(options & ((bit(action) << ONE) - ONE))
+
+
+@kernel
 def greedy_action(s: np.ndarray) -> int:
     """What greedy does as the seat to act, by what that seat would see of a state."""
+    cards = legal(s)
+    if cards & (cards - ONE) == ZERO:
+        return first(cards)
     other = HAND + 1 - int64(s[TURN])
     hand = s[other]
     s[other] = ZERO  # what is left is all that `decide` reads of the seat's view
@@ -107,11 +116,7 @@ def play_greedily(s: np.ndarray, left: int) -> None:
         left: a number of tricks; 0 plays to the end.
     """
     while int64(s[LEFT]) > left:
-        cards = legal(s)
-        if cards & (cards - ONE) == ZERO:
-            play_card(s, first(cards))
-        else:
-            act(s, greedy_action(s))
+        act(s, greedy_action(s))
 
 
 @kernel

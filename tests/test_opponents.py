@@ -130,7 +130,7 @@ def test_option_texts_become_what_the_agent_annotates(spec: str, options: tuple[
     [
         (
             "nobody",
-            "no agent 'nobody'; there are bare, fussy, gone, greedy, montecarlo, needy, "
+            "no agent 'nobody'; there are bare, fussy, gone, greedy, ismcts, montecarlo, needy, "
             "pimc, policy, random",
         ),
         ("fussy:world=3", "no option 'world'; its options: path, worlds, bias, deep, limit"),
@@ -152,7 +152,7 @@ def test_a_spec_that_makes_no_agent_says_what_would(spec: str, message: str) -> 
 
 def test_our_agents_are_named_without_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opponents, "entry_points", lambda group: [])
-    assert set(agent_names()) == {"random", "greedy", "montecarlo", "pimc", "policy"}
+    assert set(agent_names()) == {"random", "greedy", "montecarlo", "pimc", "ismcts", "policy"}
     assert isinstance(make_agent("random", GAME), RandomAgent)
 
 

@@ -11,6 +11,7 @@ from honors_play import OPTIONS, name_of
 from option_sets import OPTION_SETS
 from plain_minimax import plain_values
 
+from agents import tree
 from agents.greedy import GreedyAgent
 from agents.random import RandomAgent
 from tricktable_env.cards import Mask, Words
@@ -21,8 +22,12 @@ from tricktable_env.tableau.solver import new_memory, solve
 from tricktable_env.tableau.state import COVER, LEFT, OUT, TRICKS, TURN
 from tricktable_lab.match import play_match
 
-TABLEAU = ["montecarlo:worlds=3", "pimc:worlds=2,exact=3"]
-HONORS = ["montecarlo:worlds=2"]
+TABLEAU = [
+    "montecarlo:worlds=3",
+    "pimc:worlds=2,exact=3,postpone=1",
+    "ismcts:iterations=30,trees=2",
+]
+HONORS = ["montecarlo:worlds=2", "ismcts:iterations=20"]
 ROW = np.zeros(1, np.int64)
 
 
@@ -121,6 +126,10 @@ def test_an_agent_can_be_sent_to_another_process(spec: str) -> None:
         ("montecarlo:threads=0", "threads=0 is not a whole number from 1 to 256"),
         ("montecarlo:seconds=0", "seconds=0.0 is no time above 0"),
         ("montecarlo:seconds=nan", "seconds=nan is no time above 0"),
+        ("ismcts:iterations=0", "iterations=0 is not a whole number from 1 to 10,000,000"),
+        ("ismcts:trees=0", "trees=0 is not a whole number from 1 to"),
+        ("ismcts:explore=-1", "explore=-1.0 is not a number from 0"),
+        ("pimc:postpone=-1", "postpone=-1 is not a whole number from 0 to 26"),
         ("pimc:exact=19", "exact=19 is not a whole number from 0 to 18"),
         ("pimc:worlds=many", "option 'worlds' of agent 'pimc' is an integer, not 'many'"),
     ],
@@ -133,6 +142,23 @@ def test_an_option_that_makes_no_sense_gets_one_clear_line(spec: str, message: s
 def test_pimc_says_that_it_needs_the_solver() -> None:
     with pytest.raises(AgentSpecError, match="pimc does not play 'honors': only tableau"):
         make_agent("pimc", make_game("honors"))
+
+
+# -- trees -----------------------------------------------------------------------------------
+def test_a_node_counts_how_often_an_action_was_available_and_prefers_what_is_little_known() -> None:
+    grown = np.empty((4, tree.COLUMNS), np.int64)
+    tree.plant(grown)
+    both, first_only = np.uint64(0b11), np.uint64(0b01)
+    assert tree.untried(grown, 0, 52, both) == both
+    for visits, action in ((10, 52), (1, 53)):
+        node = tree.child_of(grown, 0, action)
+        grown[node, [tree.VISITS, tree.AVAILABLE, tree.TOTAL]] = visits, 11, visits * 1000
+    assert tree.untried(grown, 0, 52, first_only) == 0
+    assert grown[1:3, tree.AVAILABLE].tolist() == [12, 11]
+    for actions, best in ((both, 53), (first_only, 52)):
+        assert grown[tree.best_child(grown, 0, 52, actions, 1.0), tree.CODE] == best
+    assert tree.child_of(grown, 0, 53) == 2
+    assert grown[0, tree.NEXT] == 3
 
 
 # -- playouts --------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ AGENTS: dict[str, str] = {
     "greedy": "agents.greedy:GreedyAgent",
     "montecarlo": "agents.montecarlo:MonteCarloAgent",
     "pimc": "agents.pimc:PimcAgent",
+    "ismcts": "agents.ismcts:IsmctsAgent",
     "policy": "agents.policy:PolicyAgent",
 }
 """Our own agents, for a checkout that is not installed: the entry points say the same."""
