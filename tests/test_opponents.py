@@ -11,16 +11,20 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from env_play import same
 from scipy import stats
 
 import agents
 import tricktable_env.opponents as opponents
 from agents.random import RandomAgent
+from tricktable_env.envs.episodes import OpponentError
 from tricktable_env.game import Game
+from tricktable_env.jit import kernel
 from tricktable_env.opponents import (
     AgentActionError,
     AgentSpecError,
     Streams,
+    address_of,
     agent_names,
     agent_options,
     decide,
@@ -330,3 +334,93 @@ def test_random_leaves_the_keys_of_the_streams_alone() -> None:
     again = decide(make_agent("random", GAME), views, masks, streams)
     assert once.tolist() == again.tolist()
     assert streams.keys.tolist() == [0, 1, 2, 3, 4]
+
+
+# -- agents with a kernel ----------------------------------------------------------------------
+class Slowly:
+    """Another agent, of which only `act_batch` is known."""
+
+    def __init__(self, agent: Any) -> None:
+        self.agent = agent
+
+    def act(self, view: Any, mask: Any, rng: np.random.Generator) -> int:
+        raise AssertionError("act_batch is there")
+
+    def act_batch(self, views: Any, masks: Any, streams: Streams) -> Any:
+        return self.agent.act_batch(views, masks, streams)
+
+
+@pytest.mark.parametrize("spec", ["random", "greedy"])
+@pytest.mark.parametrize(
+    ("name", "rules"), [("Tableau-v0", {"rounds_to_win": 2}), ("Honors-v0", {"num_players": 3})]
+)
+def test_a_kernel_plays_as_the_agent_does(name: str, rules: dict[str, Any], spec: str) -> None:
+    game = make_game(name.partition("-")[0].lower(), **rules)
+    agent = make_agent(spec, game)
+    assert address_of(agent) != 0
+    assert address_of(Slowly(agent)) == 0
+    others = [agent] * (game.num_players - 1)
+    mixed = [Slowly(agent), *others[1:]]
+    rng, given = np.random.default_rng(4), []
+    envs = [
+        gymnasium.make_vec(f"TrickTable/{name}", num_envs=5, opponent=opponent, **rules)
+        for opponent in (others, mixed, Slowly(agent))
+    ]
+    infos = [env.reset(seed=9)[1] for env in envs]
+    for _ in range(150):
+        masks = infos[0]["action_mask"]
+        actions = (rng.random(masks.shape) * masks).argmax(1)
+        given = [env.step(actions) for env in envs]
+        infos = [each[-1] for each in given]
+        assert same(given[0], given[1])
+        assert same(given[0], given[2])
+
+
+def test_a_kernel_is_not_used_where_an_agent_was_changed() -> None:
+    class Changed(RandomAgent):
+        def act_batch(self, views: Any, masks: Any, streams: Streams) -> Any:
+            return masks.argmax(1)
+
+    class Again(RandomAgent):
+        """Changes nothing."""
+
+    changed = RandomAgent(GAME)
+    changed.act_batch = lambda views, masks, streams: masks.argmax(1)  # type: ignore[method-assign]
+    assert address_of(Again(GAME)) == address_of(RandomAgent(GAME)) != 0
+    assert address_of(Changed(GAME)) == address_of(changed) == address_of(lambda view: 0) == 0
+
+
+@kernel
+def _illegal(view: Any, mask: Any, words: Any) -> int:
+    return 52
+
+
+@kernel
+def _no_integer(view: Any, mask: Any, words: Any) -> float:
+    return 0.5
+
+
+class WithKernel(RandomAgent):
+    def __init__(self, way: Any) -> None:
+        self.way = way
+
+    @property
+    def kernel(self) -> Any:
+        return self.way
+
+
+def test_a_kernel_that_breaks_the_rules_is_found_out_and_nothing_has_changed() -> None:
+    options: dict[str, Any] = {"opponent": WithKernel(_illegal), "seat": "caller"}
+    env: Any = gymnasium.make_vec("TrickTable/Tableau-v0", num_envs=3, **options)
+    infos = env.reset(seed=1)[1]
+    infos = env.step(infos["action_mask"].argmax(1))[4]  # calls
+    before = env.position()
+    with pytest.raises(OpponentError, match="chose 52, which is not legal"):
+        env.step(infos["action_mask"].argmax(1))
+    assert env.position() == before
+
+
+@pytest.mark.parametrize("way", [_no_integer, lambda view, mask, words: 0])
+def test_what_is_no_kernel_of_an_agent_is_refused(way: Any) -> None:
+    with pytest.raises(TypeError, match=r"is no kernel|returns float64, not int64"):
+        address_of(WithKernel(way))

@@ -79,8 +79,9 @@ def kernel_address(compiled: Any, arguments: tuple[Any, ...], result: Any) -> in
         raise TypeError(f"{compiled!r} is no kernel")
     compiled.compile(arguments)
     found = compiled.overloads[arguments]
-    if found.signature.return_type != result:
-        raise TypeError(f"{compiled!r} returns {found.signature.return_type}, not {result}")
+    returned = numba.types.unliteral(found.signature.return_type)
+    if returned != result:
+        raise TypeError(f"{compiled!r} returns {returned}, not {result}")
     return int(found.library.get_pointer_to_function(found.fndesc.llvm_cfunc_wrapper_name))
 
 

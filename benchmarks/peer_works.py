@@ -1,0 +1,344 @@
+"""The pieces of work that `peers.py` times, one function a library: its works by kind and game.
+
+A work does a piece and returns how many units that was: decisions, or copies, or steps of training.
+Every library plays random legal actions in the way that its own users would write it.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import gymnasium
+import numpy as np
+
+Work: TypeAlias = Callable[[], int]
+Works: TypeAlias = Iterator[tuple[str, str, Callable[[], Work]]]
+"""Kind, game, and what makes the work ready."""
+
+BATCHES = (64, 1024, 4096)
+RULES, SINGLE, AEC, CLONE, PICKLE = "a rules", "b single", "d aec", "e clone", "e pickle"
+TRAINING = "f training"
+
+
+def batch_kind(size: int) -> str:
+    return f"c batch {size:,}"
+
+
+# -- ours ------------------------------------------------------------------------------------
+def ours() -> Works:
+    import tricktable_env
+    from tricktable_env import honors_v0, tableau_v0
+
+    yield RULES, "tableau", lambda: _kernel_games(tricktable_env.make_game("tableau"))
+    for game, module in (("tableau", tableau_v0), ("honors", honors_v0)):
+        name = f"TrickTable/{game.title()}-v0"
+        yield SINGLE, game, lambda name=name: _single(name, "self")
+        for opponent in ("random", "greedy"):
+            title = f"{game}, {opponent} inside"
+            yield SINGLE, title, lambda name=name, opponent=opponent: _single(name, opponent)
+        for size in BATCHES:
+            kind = batch_kind(size)
+            yield kind, game, lambda name=name, size=size: _batch(name, "self", size)
+            for opponent in ("random", "greedy"):
+                title = f"{game}, {opponent} inside"
+                yield (
+                    kind,
+                    title,
+                    lambda name=name, size=size, opponent=opponent: _batch(name, opponent, size),
+                )
+        yield AEC, f"{game} raw_env", lambda module=module: _aec(module.raw_env())
+        yield AEC, f"{game} env", lambda module=module: _aec(module.env())
+    state = _mid_game(tricktable_env.make_game("tableau"))
+    yield CLONE, "tableau", lambda: _repeat(state.copy)
+    yield PICKLE, "tableau", lambda: _repeat(lambda: pickle.loads(pickle.dumps(state)))
+    yield TRAINING, "tableau, MLP 64-64", _train_ours
+
+
+def _kernel_games(game: Any) -> Work:
+    from tricktable_env.tableau.rules import play_random_games
+
+    state = game.new(np.array([1], np.uint64))[0]
+    return lambda: play_random_games(state, 2000) * 0 + 2000 * 53
+
+
+def _single(name: str, opponent: str) -> Work:
+    env = gymnasium.make(name, opponent=opponent, disable_env_checker=True).unwrapped
+    env.reset(seed=0)
+
+    def work() -> int:
+        _, info = env.reset()
+        steps, ended = 0, False
+        while not ended:
+            _, _, ended, _, info = env.step(int(info["action_mask"].argmax()))
+            steps += 1
+        return steps
+
+    return work
+
+
+def _batch(name: str, opponent: str, size: int, steps: int = 53) -> Work:
+    envs = gymnasium.make_vec(name, num_envs=size, opponent=opponent)
+    _, infos = envs.reset(seed=0)
+    last = [infos["action_mask"]]
+    keys = np.random.default_rng(0).integers(1, 256, (16, *last[0].shape), np.uint8)
+
+    def work() -> int:
+        for step in range(steps):
+            actions = (keys[step % 16] * last[0].view(np.uint8)).argmax(1)
+            last[0] = envs.step(actions)[4]["action_mask"]
+        return size * steps
+
+    return work
+
+
+def _aec(env: Any) -> Work:
+    env.reset(seed=0)
+
+    def work() -> int:
+        env.reset()
+        steps = 0
+        for _ in env.agent_iter():
+            observation, _, terminated, truncated, info = env.last()
+            dead = terminated or truncated
+            mask = info.get("action_mask", observation["action_mask"])
+            env.step(None if dead else int(mask.argmax()))
+            steps += not dead
+        return steps
+
+    return work
+
+
+def _mid_game(game: Any) -> Any:
+    states, row = game.new(np.array([1], np.uint64)), np.zeros(1, np.int64)
+    game.deal(states, row)
+    for _ in range(20):
+        mask = game.masks(game.views(states, row, game.players(states, row)))[0]
+        game.step(states, row, np.array([mask.argmax()]))
+    return states[0]
+
+
+def _repeat(use: Callable[[], Any], times: int = 200) -> Work:
+    def work() -> int:
+        for _ in range(times):
+            use()
+        return times
+
+    return work
+
+
+def _train_ours() -> Work:
+    from sb3_contrib import MaskablePPO
+
+    from tricktable_env.interop.sb3 import make_vec_env
+
+    env = make_vec_env("TrickTable/Tableau-v0", n_envs=128, opponent="self", seed=0)
+    options: dict[str, Any] = {"n_steps": 64, "batch_size": 2048, "n_epochs": 4, "seed": 0}
+    return _learn(MaskablePPO("MlpPolicy", env, device="cpu", **options))
+
+
+def _learn(model: Any) -> Work:
+    """A rollout and its updates at a time."""
+
+    def work() -> int:
+        before = model.num_timesteps
+        model.learn(model.n_steps * model.n_envs, reset_num_timesteps=False)
+        return int(model.num_timesteps - before)
+
+    return work
+
+
+# -- OpenSpiel -------------------------------------------------------------------------------
+OPEN_SPIEL_GAMES = {
+    "bridge(use_double_dummy_result=false)": "information_state_tensor",
+    "spades": "observation_tensor",  # it has no information_state_tensor
+    "hearts": "information_state_tensor",
+    "skat": "observation_tensor",  # nor has this
+    "euchre": "information_state_tensor",
+}
+
+
+def open_spiel() -> Works:
+    import pyspiel
+
+    for name, tensor in OPEN_SPIEL_GAMES.items():
+        title = name.partition("(")[0]
+        game = pyspiel.load_game(name)
+        yield RULES, title, lambda game=game: _spiel(game, "")
+        yield SINGLE, title, lambda game=game, tensor=tensor: _spiel(game, tensor)
+        state = _spiel_state(game, random.Random(0))
+        yield CLONE, title, lambda state=state: _repeat(state.clone)
+        yield (
+            PICKLE,
+            title,
+            lambda state=state: _repeat(lambda: pickle.loads(pickle.dumps(state))),
+        )
+
+
+def _spiel(game: Any, tensor: str) -> Work:
+    choice = random.Random(0).choice
+
+    def work() -> int:
+        state, decisions = game.new_initial_state(), 0
+        while not state.is_terminal():
+            if not state.is_chance_node():
+                decisions += 1
+                if tensor:
+                    getattr(state, tensor)()
+            state.apply_action(choice(state.legal_actions()))
+        return decisions
+
+    return work
+
+
+def _spiel_state(game: Any, rng: random.Random) -> Any:
+    state, decisions = game.new_initial_state(), 0
+    while decisions < 20:
+        decisions += not state.is_chance_node()
+        state.apply_action(rng.choice(state.legal_actions()))
+        if state.is_terminal():
+            state, decisions = game.new_initial_state(), 0
+    return state
+
+
+# -- RLCard ----------------------------------------------------------------------------------
+def rlcard() -> Works:
+    import rlcard
+
+    for name in ("bridge", "gin-rummy"):
+        env = rlcard.make(name, config={"seed": 0})
+        yield SINGLE, name, lambda env=env: _rlcard(env)
+        env.reset()
+        yield CLONE, name, lambda env=env: _repeat(lambda: copy.deepcopy(env.game), 5)
+        yield (
+            PICKLE,
+            name,
+            lambda env=env: _repeat(lambda: pickle.loads(pickle.dumps(env.game)), 5),
+        )
+
+
+def _rlcard(env: Any) -> Work:
+    choice = random.Random(0).choice
+
+    def work() -> int:
+        state, _ = env.reset()
+        steps = 0
+        while not env.is_over():
+            state, _ = env.step(choice(list(state["legal_actions"])))
+            steps += 1
+        return steps
+
+    return work
+
+
+# -- PettingZoo ------------------------------------------------------------------------------
+def pettingzoo() -> Works:
+    from pettingzoo.classic import connect_four_v3, leduc_holdem_v4
+
+    for title, module in (("connect four", connect_four_v3), ("leduc", leduc_holdem_v4)):
+        yield AEC, f"{title} env", lambda module=module: _aec(module.env())
+        env = module.env()
+        env.reset(seed=0)
+        yield CLONE, title, lambda env=env: _repeat(lambda: copy.deepcopy(env), 5)
+        yield PICKLE, title, lambda env=env: _repeat(lambda: pickle.loads(pickle.dumps(env)), 5)
+    yield TRAINING, "connect four, MLP 64-64", _train_connect_four
+
+
+class _OneLearner(gymnasium.Env[Any, Any]):
+    """A PettingZoo game as its tutorial on MaskablePPO shows it to SB3: who is to act learns."""
+
+    def __init__(self, env: Any) -> None:
+        self.aec = env
+        env.reset()
+        first = env.possible_agents[0]
+        self.observation_space = env.observation_space(first)["observation"]
+        self.action_space = env.action_space(first)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.aec.reset(seed)
+        return self.aec.observe(self.aec.agent_selection)["observation"], {}
+
+    def step(self, action: Any) -> Any:
+        actor = self.aec.agent_selection
+        self.aec.step(action)
+        seen = self.aec.observe(self.aec.agent_selection)["observation"]
+        ended, cut = self.aec.terminations[actor], self.aec.truncations[actor]
+        return seen, self.aec._cumulative_rewards[actor], ended, cut, {}
+
+    def action_masks(self) -> Any:
+        return self.aec.observe(self.aec.agent_selection)["action_mask"]
+
+
+def _train_connect_four() -> Work:
+    from pettingzoo.classic import connect_four_v3
+    from sb3_contrib import MaskablePPO
+
+    return _learn(MaskablePPO("MlpPolicy", _OneLearner(connect_four_v3.env()), device="cpu"))
+
+
+# -- pgx -------------------------------------------------------------------------------------
+def pgx() -> Works:
+    import jax
+    import pgx
+
+    with tempfile.TemporaryDirectory() as folder:
+        games = {
+            "leduc": lambda: pgx.make("leduc_holdem"),
+            "bridge bidding": lambda: _bidding(Path(folder) / "deals.npy"),
+            "hex": lambda: pgx.make("hex"),
+        }
+        for title, make in games.items():
+            for size in BATCHES:
+                yield batch_kind(size), title, lambda make=make, size=size: _pgx(jax, make(), size)
+
+
+def _bidding(file: Path) -> Any:
+    """Bridge bidding over deals with made-up results, for the real ones are a large download."""
+    from pgx.bridge_bidding import BridgeBidding
+
+    rng, deals = np.random.default_rng(0), 1000
+    owners = np.stack([rng.permutation(np.repeat(np.arange(4), 13)) for _ in range(deals)])
+    keys = (owners.reshape(deals, 4, 13) * 4 ** np.arange(12, -1, -1)).sum(-1)
+    np.save(file, np.stack([keys, rng.integers(0, 13 * 14**4, (deals, 4))]).astype(np.int32))
+    return BridgeBidding(str(file))
+
+
+def _pgx(jax: Any, env: Any, size: int, steps: int = 64) -> Work:
+    from pgx.experimental import auto_reset
+
+    step, numpy = auto_reset(env.step, env.init), jax.numpy
+
+    def one(carry: Any, _: Any) -> Any:
+        states, key, seen = carry
+        key, choosing, stepping = jax.random.split(key, 3)
+        scores = numpy.where(states.legal_action_mask, 0.0, -numpy.inf)
+        actions = jax.random.categorical(choosing, scores, axis=-1)
+        states = jax.vmap(step)(states, actions, jax.random.split(stepping, size))
+        # Without a use of it the compiler would leave the observation out.
+        return (states, key, seen + states.observation.sum()), None
+
+    roll = jax.jit(lambda carry: jax.lax.scan(one, carry, None, length=steps)[0])
+    init = jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.PRNGKey(0), size))
+    carry = [roll((init, jax.random.PRNGKey(1), numpy.zeros((), numpy.float32)))]
+
+    def work() -> int:
+        carry[0] = jax.block_until_ready(roll(carry[0]))
+        return size * steps
+
+    return work
+
+
+LIBRARIES: dict[str, tuple[Callable[[], Works], str]] = {
+    "tricktable": (ours, "tricktable"),
+    "open_spiel": (open_spiel, "open_spiel"),
+    "rlcard": (rlcard, "rlcard"),
+    "pettingzoo": (pettingzoo, "pettingzoo"),
+    "pgx": (pgx, "pgx"),
+}
+"""Each library's works, and the name of its distribution."""
