@@ -73,7 +73,7 @@ def draw(analysis: Analysis, decisions: Sequence[Decision], file: Path) -> None:
     last = decisions[-1]
     axes.axhline((sum(last.taken) + last.left) / 2, linewidth=0.8, color="grey", linestyle=":")
     axes.set(xlabel="call and plays", ylabel="tricks of the caller in the end")
-    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.locator_params("y", integer=True)
     axes.legend()
     axes.grid(alpha=0.3)
     figure.savefig(file, dpi=120)
