@@ -35,6 +35,7 @@ from tricktable_env.tableau.solver import (
     takes_at_least,
 )
 from tricktable_env.tableau.solver.memory import (
+    COVERS,
     LIMIT,
     RANKS,
     ROOT,
@@ -42,9 +43,11 @@ from tricktable_env.tableau.solver.memory import (
     STRAIN_KEY,
     STRINGS,
     TABLE,
+    UNDER,
 )
 from tricktable_env.tableau.solver.probes import ANY
 from tricktable_env.tableau.solver.search import search
+from tricktable_env.tableau.solver.table import key_of
 from tricktable_env.tableau.state import LEAD, LEFT, NOT_CALLED, RNG, TRICKS, TRUMP, TURN
 
 DATA = Path(__file__).parent / "data"
@@ -168,6 +171,35 @@ def test_kernels_ask_without_python() -> None:
     best = np.empty(len(states), np.int64)
     best_values(states, new_memory(1 << 8), best)
     assert best.tolist() == solve_batch(states).max(axis=1).tolist()
+
+
+@numba.njit
+def keys_with_other_piles(memory, covering, under, keys):
+    for i in range(len(under)):
+        for seat in range(2):
+            for pile in range(8):
+                memory[UNDER + covering[seat, pile]] = under[i, seat, pile]
+        own, other = memory[ROOT], memory[ROOT + 1]
+        keys[i], _ = key_of(memory, own, other, memory[ROOT + COVERS], memory[ROOT + RANKS], 0)
+
+
+def test_a_million_deals_that_differ_under_the_piles_have_keys_of_their_own() -> None:
+    """Worlds that a search samples differ so; no two cards of this deal are alike."""
+    cards = np.array([[c for c in range(52) if (c % 13 + c // 13) % 2 == seat] for seat in (0, 1)])
+    wide = cards + 3 * (cards // 13)
+    memory = new_memory()
+    memory[ROOT : ROOT + 2] = (1 << wide.astype(np.uint64)).sum(axis=1)
+    memory[ROOT + COVERS] = (1 << wide[:, :8].astype(np.uint64)).sum()
+    for suit in range(4):
+        owners = sum(1 << i for i in range(13) if (i + suit) % 2) | 1 << 13
+        memory[ROOT + RANKS] |= np.uint64(owners << 16 * suit)
+    memory[STRAIN] = 4
+    under = np.tile(wide[:, 8:16], (1_000_000, 1, 1))
+    under = np.random.default_rng(3).permuted(under, axis=2)
+    keys = np.empty(len(under), np.uint64)
+    keys_with_other_piles(memory, wide[:, :8], under, keys)
+    deals_tried = np.ascontiguousarray(under.reshape(-1, 16).astype(np.uint8)).view("V16")
+    assert len(np.unique(keys)) == len(set(deals_tried.ravel().tolist())) > 990_000
 
 
 # -- budgets ---------------------------------------------------------------------------------
