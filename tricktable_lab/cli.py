@@ -19,6 +19,7 @@ except KeyboardInterrupt:  # there is no `main` yet to say so
 
 from tricktable_lab.commands.agents import Agents
 from tricktable_lab.commands.analyse import Analyse
+from tricktable_lab.commands.bench import Bench
 from tricktable_lab.commands.match import Match
 from tricktable_lab.commands.options import DONE, FAILED, MISUSED, Command, UsageError, complain
 from tricktable_lab.commands.play import Play
@@ -37,6 +38,7 @@ COMMANDS: dict[str, Callable[..., Command]] = {
     "solve": Solve,
     "agents": Agents,
     "play": Play,
+    "bench": Bench,
 }
 
 

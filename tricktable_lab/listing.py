@@ -6,7 +6,8 @@ import inspect
 import sys
 import types
 import typing
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,10 +19,26 @@ from tricktable_lab.replay import RecordError, Replay
 from tricktable_lab.sprt import SprtState
 from tricktable_lab.tournament import TournamentResult
 
+if TYPE_CHECKING:
+    from tricktable_lab.bench import Start
+
 
 def show(table: Table) -> None:
     """Prints a table."""
     Console(highlight=False).print(table)
+
+
+def bench_tables(rates: Mapping[str, float], starts: Mapping[str, Start]) -> Iterator[Table]:
+    """The figures of `tricktable bench`."""
+    table = Table("one core", "a second")
+    for name, rate in rates.items():
+        table.add_row(name, f"{rate:,.0f}")
+    yield table
+    if starts:
+        table = Table("new process", "cold, s", "warm, s")
+        for name, start in starts.items():
+            table.add_row(name, f"{start.cold:.2f}", f"{start.warm:.2f}")
+        yield table
 
 
 def match_table(result: MatchResult) -> Table:
