@@ -172,7 +172,7 @@ def _draw(rows: list[tuple[str, str, list[float]]], file: Path) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
-    mpl.rcParams["svg.hashsalt"] = "peers"
+    mpl.rcParams.update({"svg.hashsalt": "peers", "svg.fonttype": "none"})  # text stays text
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(9, 0.2 * len(rows) + 1))
