@@ -123,7 +123,7 @@ def test_next_process_finds_the_compiled_kernels(compiled: Copy) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("tableau/rules.py", "if follow != ZERO:", "if follow == ZERO:"),
+        ("tableau/rules.py", "follow if follow != ZERO else", "follow if follow == ZERO else"),
         ("cards.py", "\nSUIT_SIZE = 13\n", "\nSUIT_SIZE = 14\n"),
     ],
     ids=["rules", "cards"],
