@@ -99,6 +99,7 @@ def main(arguments: Sequence[str]) -> int:
 
     curve = LearningCurve(measure, settings.decisions, settings.curve_points, console)
     curve.points = points
+    checkpoints = Checkpoints(last, curve, learner.num_timesteps)
     learner.set_logger(configure(str(folder.path / "tensorboard"), ["tensorboard"]))
 
     # Train, keep the agent, then measure it.
@@ -106,7 +107,7 @@ def main(arguments: Sequence[str]) -> int:
         resource_tracker.ensure_running()  # its start would let Ctrl-C through to the processes
         with held_back():
             hire_team(learner, game, resumed)
-        learner.go_on(CallbackList([curve, Checkpoints(last, curve)]))
+        learner.go_on(CallbackList([curve, checkpoints]))
         curve.close()
         learner.team.dismiss()
         keep(learner, game, folder, curve)
@@ -136,8 +137,8 @@ def main(arguments: Sequence[str]) -> int:
             keep(learner, game, folder, curve)
         why = "Stopped" if isinstance(error, KeyboardInterrupt) else f"Stopped: {error}"
         console.print(
-            f"{why} after {learner.num_timesteps:,} decisions; "
-            f"to go on: python train.py --resume {shlex.quote(str(folder.path))}",
+            f"{why} after {learner.num_timesteps:,} decisions; to go on from "
+            f"{checkpoints.decisions:,}: python train.py --resume {shlex.quote(str(folder.path))}",
             soft_wrap=True,
         )
         return FAILED

@@ -78,7 +78,7 @@ def test_the_positions_that_the_refused_ones_are_made_of_are_fine() -> None:
     ("text", "message"),
     [
         ("0 QS - 0/0/0,0/0/0 -", "has 5 fields, not SEAT TRUMP TRICK"),
-        (START.replace(" - 0", "  0"), "fields, not SEAT"),
+        (START.replace(" - 0", "  0"), "two in a row"),
         (START.replace("0 QS", "2 QS"), "no seat: '2'"),
         (START.replace("0 QS", "C QS"), "no seat: 'C'"),
         (START.replace("0 QS", "0 N"), "no trump: 'N'"),

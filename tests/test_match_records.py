@@ -163,6 +163,23 @@ def test_a_killed_run_goes_on_from_its_records(tmp_path: Path) -> None:
 
 
 # -- what is refused -------------------------------------------------------------------------
+@pytest.mark.parametrize("shares", [None, [5.0, -4.0], [0.5, 0.25]])
+def test_records_without_the_shares_of_a_game_are_refused_and_stay(
+    tmp_path: Path, shares: list[float] | None
+) -> None:
+    file = tmp_path / "games.jsonl"
+    play_match(GAME, "greedy", "random", 2, 3, records=file)
+    changed = []
+    for record in records(file):
+        del record["shares"]
+        changed.append(json.dumps(record | ({"shares": shares} if shares else {})) + "\n")
+    file.write_text("".join(changed))
+    before = file.read_bytes()
+    with pytest.raises(RecordFileError, match=r"line 1: .*shares"):
+        play_match(GAME, "greedy", "random", 2, 3, records=file)
+    assert file.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -84,6 +84,18 @@ def hand_text(cards: CardSet) -> str:
     )
 
 
+def check_spaces(position: str) -> None:
+    """Refuses the text of a position with spaces where none belong.
+
+    Raises:
+        NotationError: a space at either end, or two in a row.
+    """
+    if position and "" in position.split(" "):
+        raise NotationError(
+            f"no position: {position!r} has a space at an end or two in a row, not one a gap"
+        )
+
+
 def read_hand(text: str) -> CardSet:
     """Reads a hand.
 

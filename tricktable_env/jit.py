@@ -255,7 +255,7 @@ def _announce(module: str) -> None:
     if not _announced:
         _announced = True
         print(
-            f"tricktable: compiling kernels ({module} first); this happens once per version",
+            f"tricktable: compiling kernels ({module} first), which are kept for the next time",
             file=sys.stderr,
             flush=True,
         )

@@ -70,6 +70,7 @@ class RecordFile:
             seating for a, b in pairs for seating in (self._seating(a, b, p) for p in self._players)
         }
         self._games: dict[tuple[int, _Seating], _Game] = {}
+        self._in_rounds = getattr(game.rules, "rounds_to_win", 1) > 1
         self._read()
 
     def has(self, job: Job) -> bool:
@@ -130,11 +131,13 @@ class RecordFile:
             seating = _seating_of(record)
             if seating not in self._seatings:
                 raise RecordError(f"agents {json.dumps(seating)} don't play each other here")
-            if "shares" not in record:  # a round of a match, but for the last
+            if "shares" not in record and self._in_rounds:  # a round of a match, but for the last
                 return False
             deal, game = record["deal"], _Game(*(record[key] for key in _Game._fields))
             if type(deal) is not int or np.array(game, np.float64).shape != (3, len(seating)):
                 raise RecordError("no numbers of the players")
+            if min(game.shares) < 0 or abs(sum(game.shares) - 1) > 1e-9:
+                raise RecordError(f"shares {game.shares} are no parts of one win")
         except (KeyError, TypeError, ValueError) as error:
             said = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise RecordFileError(

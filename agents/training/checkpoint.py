@@ -46,14 +46,20 @@ class Checkpoints(BaseCallback):
     Args:
         path: of the file, which is replaced.
         curve: its points are kept too.
+        decisions: those of the checkpoint that is there already.
+
+    Attributes:
+        decisions: those of the last checkpoint.
     """
 
-    def __init__(self, path: Path, curve: LearningCurve) -> None:
+    def __init__(self, path: Path, curve: LearningCurve, decisions: int) -> None:
         super().__init__()
-        self.path, self.curve = path, curve
+        self.path, self.curve, self.decisions = path, curve, decisions
 
     def _on_rollout_start(self) -> None:
-        write_checkpoint(self.path, cast(Learner, self.model), self.curve.points)
+        learner = cast(Learner, self.model)
+        write_checkpoint(self.path, learner, self.curve.points)
+        self.decisions = learner.num_timesteps
 
     def _on_step(self) -> bool:
         return True

@@ -35,7 +35,7 @@ class Settings:
     """
 
     preset: Literal["smoke", "default", "long"] = "default"
-    """Where the other settings start from: smoke tries everything in under a minute."""
+    """Where the other settings start from: smoke tries everything in a minute."""
     algo: Literal["self-play", "maskable-ppo"] = "self-play"
     """What learns: self-play of all seats, or sb3-contrib's MaskablePPO in one seat."""
     game: str = "tableau"

@@ -34,6 +34,7 @@ from tricktable_env.cards import (
     Suit,
     card_text,
     cards_of,
+    check_spaces,
     hand_text,
     read_card,
     read_hand,
@@ -160,10 +161,11 @@ def read_position(text: str) -> Position:
             that contradict each other. The message quotes the text at fault.
     """
     fields = text.split(" ")
+    check_spaces(text)
     players = len(fields) - _FIELDS
-    if not 2 <= players <= MAX_PLAYERS or "" in fields:
+    if not 2 <= players <= MAX_PLAYERS:
         raise NotationError(
-            f"no position: {text!r} has {len([f for f in fields if f])} fields, not SEAT TRUMP "
+            f"no position: {text!r} has {len(fields)} fields, not SEAT TRUMP "
             f"TRICK SCORE ANNOUNCED STOCK and 2 to {MAX_PLAYERS} hands, with one space between"
         )
     seat, trump, trick, score, announced, stock, *hands = fields

@@ -19,6 +19,7 @@ from tricktable_env.cards import (
     Seat,
     card_text,
     cards_of,
+    check_spaces,
     hand_text,
     read_card,
     read_hand,
@@ -148,9 +149,10 @@ def read_position(text: str) -> Position:
             that the position contradicts. The message quotes the text at fault.
     """
     fields = text.split(" ")
-    if len(fields) != 8 or "" in fields:
+    check_spaces(text)
+    if len(fields) != 8:
         raise NotationError(
-            f"no position: {text!r} has {len([f for f in fields if f])} fields, not 8 with one "
+            f"no position: {text!r} has {len(fields)} fields, not 8 with one "
             "space between (SEAT TRUMP LEAD SCORE and both hands and tables)"
         )
     seat, trump, lead, score = fields[:4]
