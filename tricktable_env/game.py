@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tricktable_env.cards import Mask, Seat, Words
+from tricktable_env.cards import Card, Mask, Seat, Suit, Words
 
 Player: TypeAlias = int
 """0 to num_players - 1; `player_i` in PettingZoo."""
@@ -152,6 +152,18 @@ class Game(Protocol):
     def seat_names(self) -> Mapping[str, Player]:
         """Names that the option `seat` takes for a player, as `caller` for 0."""
 
+    @property
+    def reward_bound(self) -> float:
+        """No player is paid more for an episode of one round, nor loses more."""
+
+    @property
+    def deck_places(self) -> tuple[tuple[int, ...], ...]:
+        """The places of a deck order that are dealt, as `deal_deck` counts them.
+
+        Cards at the places of one tuple go to the same hand together: how they are ordered among
+        each other changes nothing but, at most, the order in which their seat is told of them.
+        """
+
     # -- states ------------------------------------------------------------------------------
     def new(self, seeds: npt.NDArray[np.uint64]) -> Words:
         """Makes a batch that holds the rules and a stream of deals a row, with nothing dealt.
@@ -166,11 +178,18 @@ class Game(Protocol):
     def deal(self, states: Words, rows: Rows) -> None:
         """Begins a new episode in some rows, each from its own stream, in place."""
 
-    def deal_deck(self, state: Words, deck: Sequence[int]) -> None:
+    def deal_deck(self, state: Words, deck: Sequence[int], trump: Suit | None = None) -> None:
         """Begins a new episode in one row `[W]` with the deck in the order given.
 
+        Args:
+            state: `[W] uint64`, changed in place.
+            deck: the cards in the order dealt.
+            trump: what is drawn where the rules say `trump="random"`; None draws from the row's
+                stream.
+
         Raises:
-            PositionError: not every card of the deck once.
+            PositionError: not every card of the deck once; or a trump that is not drawn at random
+                or is no suit of the deck.
         """
 
     def place(self, state: Words, position: str) -> None:
@@ -306,6 +325,15 @@ class Game(Protocol):
 
         Raises:
             PositionError: the state is a view, which lacks the hidden cards.
+        """
+
+    def deck(self, state: Words) -> list[Card]:
+        """Tells the order of the deck that a round, finished or not, was dealt from.
+
+        It is one of those that deal the same: see `deck_places`.
+
+        Raises:
+            PositionError: the state is a view, or began from a position with cards gone.
         """
 
     def action_text(self, action: Action) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tricktable_env.cards import Mask, Words
-from tricktable_env.game import Bytes, Rows, check_options, whole_numbers
+from tricktable_env.cards import SUITS, Mask, Suit, Words
+from tricktable_env.game import Bytes, PositionError, Rows, check_options, whole_numbers
 from tricktable_env.jit import kernel
 
 
@@ -123,6 +123,23 @@ class PackedGame:
     def _check_players(self, players: npt.NDArray[np.int64]) -> None:
         if not are_players(players, self.num_players):
             raise ValueError(f"players are 0 to {self.num_players - 1}, not {players.tolist()}")
+
+
+def check_trump(trump: Suit | None, rules: Any) -> None:
+    """Refuses a trump for a deal that does not draw it at random from the suits of the deck.
+
+    Raises:
+        PositionError: why.
+    """
+    if trump is None:
+        return
+    if rules.trump != "random":
+        raise PositionError(f"trump {trump!r} for a deal, but the rules say trump={rules.trump!r}")
+    if trump not in range(rules.suits):
+        raise PositionError(
+            f"trump {trump!r} is no suit of the deck: 0 to {rules.suits - 1} for "
+            f"{SUITS[: rules.suits]}"
+        )
 
 
 @kernel

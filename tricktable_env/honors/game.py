@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tricktable_env.cards import Seat, Words
+from tricktable_env.cards import Card, Seat, Suit, Words
 from tricktable_env.game import Action, Bytes, Player, Slice
-from tricktable_env.honors import batch, notation, observation, positions
-from tricktable_env.honors.rules import Rules, deal_order, pack_options
-from tricktable_env.honors.state import DECK, LEFT, NUM_ACTIONS, OPTIONS, RNG, WORDS
-from tricktable_env.packed import PackedGame
+from tricktable_env.honors import batch, dealing, notation, observation, positions
+from tricktable_env.honors.rules import MAX_POINTS, Rules, deal_order, pack_options
+from tricktable_env.honors.state import DECK, LEFT, NUM_ACTIONS, OPTIONS, RNG, TRUMP, WORDS
+from tricktable_env.packed import PackedGame, check_trump
 
 
 class Honors(PackedGame):
@@ -55,6 +55,17 @@ class Honors(PackedGame):
     def full_layout(self) -> tuple[Slice, ...]:
         return observation.full_layout(self.num_players)
 
+    @property
+    def reward_bound(self) -> float:
+        if self.rules.reward == "win":
+            return 1.0
+        low, high = positions.points_range(self.rules, len(self.rules.deals))
+        return (high - low) / MAX_POINTS
+
+    @property
+    def deck_places(self) -> tuple[tuple[int, ...], ...]:
+        return dealing.deck_places(self.rules)
+
     # -- states ------------------------------------------------------------------------------
     def new(self, seeds: npt.NDArray[np.uint64]) -> Words:
         states = np.zeros((len(seeds), WORDS), np.uint64)
@@ -63,9 +74,12 @@ class Honors(PackedGame):
         states[:, RNG] = seeds
         return states
 
-    def deal_deck(self, state: Words, deck: Sequence[int]) -> None:
+    def deal_deck(self, state: Words, deck: Sequence[int], trump: Suit | None = None) -> None:
         positions.check_deck(deck, self.rules)
+        check_trump(trump, self.rules)
         deal_order(state, np.array(deck, np.int64), len(deck))
+        if trump is not None:
+            state[TRUMP] = trump
 
     def place(self, state: Words, position: str) -> None:
         positions.place(state, position, self.rules)
@@ -95,6 +109,9 @@ class Honors(PackedGame):
 
     def record(self, state: Words) -> tuple[str, list[Action]]:
         return positions.record(state)
+
+    def deck(self, state: Words) -> list[Card]:
+        return dealing.deck_of_game(state, self.rules)
 
     def action_text(self, action: Action) -> str:
         return notation.action_text(action)

@@ -191,7 +191,7 @@ def _check_counts(position: Position, text: str, rules: Rules) -> None:
     if deal == done == 0 and position.leads != 0:
         raise PositionError(f"{text!r}: no trick is taken, and the first lead is seat 0's")
     _check_honors(position, text, rules)
-    low, high = _earlier_points(rules, deal)
+    low, high = points_range(rules, deal)
     for score in position.scores:
         if not low <= score.points <= high:
             raise PositionError(
@@ -205,8 +205,8 @@ def _check_counts(position: Position, text: str, rules: Rules) -> None:
             )
 
 
-def _earlier_points(rules: Rules, deal: int) -> tuple[int, int]:
-    """The fewest and the most points that the deals before one can make for a seat.
+def points_range(rules: Rules, deal: int) -> tuple[int, int]:
+    """The fewest and the most points that the first deals, so many, can make for a seat.
 
     So no score leaves its byte of the state, however the rest is played.
     """

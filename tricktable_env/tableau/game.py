@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tricktable_env.cards import Seat, Words
+from tricktable_env.cards import Card, Seat, Suit, Words
 from tricktable_env.game import Action, Bytes, Player, Slice
-from tricktable_env.packed import PackedGame
-from tricktable_env.tableau import batch, notation, observation, positions
+from tricktable_env.packed import PackedGame, check_trump
+from tricktable_env.tableau import batch, dealing, notation, observation, positions
 from tricktable_env.tableau.rules import DRAW, Rules, deal_order, pack_options, player_of
 from tricktable_env.tableau.state import (
     CALLER,
@@ -24,7 +24,9 @@ from tricktable_env.tableau.state import (
     RESULT,
     RNG,
     TRICKS,
+    TRUMP,
     WORDS,
+    note_start,
 )
 
 _WINNERS = np.array(["caller", "dealer", "draw"], object)
@@ -64,6 +66,14 @@ class Tableau(PackedGame):
     def full_layout(self) -> tuple[Slice, ...]:
         return observation.full_layout()
 
+    @property
+    def reward_bound(self) -> float:
+        return 1.0
+
+    @property
+    def deck_places(self) -> tuple[tuple[int, ...], ...]:
+        return dealing.deck_places(self.rules)
+
     # -- states ------------------------------------------------------------------------------
     def new(self, seeds: npt.NDArray[np.uint64]) -> Words:
         states = np.zeros((len(seeds), WORDS), np.uint64)
@@ -72,10 +82,14 @@ class Tableau(PackedGame):
         states[:, RNG] = seeds
         return states
 
-    def deal_deck(self, state: Words, deck: Sequence[int]) -> None:
+    def deal_deck(self, state: Words, deck: Sequence[int], trump: Suit | None = None) -> None:
         positions.check_deck(deck, self.rules)
+        check_trump(trump, self.rules)
         _begin(state)
         deal_order(state, np.array(deck, np.int64), len(deck))
+        if trump is not None:
+            state[TRUMP] = trump
+            note_start(state)
 
     def place(self, state: Words, position: str) -> None:
         positions.place(state, position, self.rules)
@@ -107,6 +121,9 @@ class Tableau(PackedGame):
 
     def record(self, state: Words) -> tuple[str, list[Action]]:
         return positions.record(state)
+
+    def deck(self, state: Words) -> list[Card]:
+        return dealing.deck_of_round(state, self.rules)
 
     def action_text(self, action: Action) -> str:
         return notation.action_text(action)
