@@ -128,7 +128,6 @@ class TrickTableState(pyspiel.State):  # type: ignore[misc]
         self._rows: Words | None = None
         self._player: Player = pyspiel.PlayerId.CHANCE
         self._returns = [0.0] * game.table.game.num_players
-        self._settle()
 
     def _settle(self) -> None:
         """Takes outcomes that are certain, and deals when all is settled."""
@@ -177,9 +176,8 @@ class TrickTableState(pyspiel.State):  # type: ignore[misc]
             raise IllegalActionError(
                 self._action_to_string(self._player, action), [game.action_text(a) for a in legal]
             )
-        self._returns = [
-            had + float(more) for had, more in zip(self._returns, paid[0], strict=True)
-        ]
+        if paid.any():
+            self._returns = [_exact(reward) for reward in paid[0]]
         ended = status[0] == ENDED
         self._player = (
             pyspiel.PlayerId.TERMINAL if ended else int(game.players(self._rows, _ROW)[0])
