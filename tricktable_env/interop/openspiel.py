@@ -65,11 +65,11 @@ class Table:
         """Whether a suit is drawn when the cards have been dealt."""
         return bool(self.game.rules.trump == "random")
 
-    def is_dealt(self, chance: list[int]) -> bool:
+    def is_dealt(self, chance: tuple[int, ...]) -> bool:
         """Whether these outcomes settle the deal."""
         return len(chance) == len(self.places) + self.draws_trump
 
-    def outcomes(self, chance: list[int]) -> list[tuple[int, float]]:
+    def outcomes(self, chance: tuple[int, ...]) -> list[tuple[int, float]]:
         """What may come after these outcomes, and how likely it is.
 
         An outcome is a card, or NUM_CARDS + the suit that is trump. A card is the lowest of as many
@@ -87,29 +87,29 @@ class Table:
         ways = [comb(len(cards) - 1 - i, k - 1) for i in range(len(cards))]
         return [(card, n / total) for card, n in zip(cards, ways, strict=True) if n]
 
-    def deal(self, chance: list[int]) -> Words:
+    def deal(self, chance: tuple[int, ...]) -> Words:
         """Deals what chance settled: `[1, W] uint64`."""
         dealt, trump = chance[: len(self.places)], None
         if self.draws_trump:
             trump = chance[-1] - NUM_CARDS
-        out = [card for card in self.deck if card not in dealt]
+        out = tuple(card for card in self.deck if card not in dealt)
         unused = [place for place in range(len(self.deck)) if place not in self.places]
         order = dict(zip([*self.places, *unused], dealt + out, strict=True))
         states = self.game.new(np.zeros(1, np.uint64))
         self.game.deal_deck(states[0], [order[place] for place in range(len(order))], trump)
         return states
 
-    def chance_of(self, state: Words, trump: list[int]) -> list[int]:
+    def chance_of(self, state: Words, trump: tuple[int, ...]) -> tuple[int, ...]:
         """The outcomes that deal the round of a state `[W]`, with the trump that was drawn."""
         order = self.game.deck(state)
         groups = [sorted(order[place] for place in group) for group in self.game.deck_places]
-        return [card for group in groups for card in group] + trump
+        return (*(card for group in groups for card in group), *trump)
 
     def longest(self) -> int:
         """The number of actions of a round: the same for all rounds of a game."""
-        chance: list[int] = []
+        chance: tuple[int, ...] = ()
         while not self.is_dealt(chance):
-            chance.append(self.outcomes(chance)[0][0])
+            chance = (*chance, self.outcomes(chance)[0][0])
         states, actions = self.deal(chance), 0
         while (player := self.game.players(states, _ROW))[0] != NOBODY:
             masks = self.game.masks(self.game.views(states, _ROW, player))
@@ -118,82 +118,99 @@ class Table:
         return actions
 
 
+@dataclass(frozen=True)
+class Moment:
+    """Where a round stands. Nothing changes it, so copies of a state share it."""
+
+    table: Table
+    """The game and the plan of its deal."""
+    chance: tuple[int, ...] = ()
+    """The outcomes of chance so far."""
+    rows: Words | None = None
+    """The packed row, `[1, W] uint64`, once all is dealt."""
+    player: Player = pyspiel.PlayerId.CHANCE
+    """Who acts, as OpenSpiel numbers them."""
+    returns: tuple[float, ...] = ()
+    """What each player was paid; empty before the end."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Moment:
+        return self
+
+
 class TrickTableState(pyspiel.State):  # type: ignore[misc]
     """A round: outcomes of chance until all is dealt, then a packed row."""
 
     def __init__(self, game: TrickTableGame) -> None:
         super().__init__(game)
-        self._table = game.table
-        self._chance: list[int] = []
-        self._rows: Words | None = None
-        self._player: Player = pyspiel.PlayerId.CHANCE
-        self._returns = [0.0] * game.table.game.num_players
+        self._now = Moment(game.table)
 
-    def _settle(self) -> None:
+    def _settle(self, chance: tuple[int, ...]) -> None:
         """Takes outcomes that are certain, and deals when all is settled."""
-        while not self._table.is_dealt(self._chance):
-            outcomes = self._table.outcomes(self._chance)
+        table = self._now.table
+        while not table.is_dealt(chance):
+            outcomes = table.outcomes(chance)
             if len(outcomes) > 1:
+                self._now = Moment(table, chance)
                 return
-            self._chance.append(outcomes[0][0])
-        self._rows = self._table.deal(self._chance)
-        self._player = int(self._table.game.players(self._rows, _ROW)[0])
+            chance = (*chance, outcomes[0][0])
+        rows = table.deal(chance)
+        self._now = Moment(table, chance, rows, int(table.game.players(rows, _ROW)[0]))
 
     # -- what OpenSpiel asks of a state ------------------------------------------------------
     def current_player(self) -> Player:
         """Returns who acts: a player, chance, or nobody at the end."""
-        return self._player
+        return self._now.player
 
     def is_terminal(self) -> bool:
         """Returns whether the round is over."""
-        return self._player == pyspiel.PlayerId.TERMINAL
+        return self._now.player == pyspiel.PlayerId.TERMINAL
 
     def returns(self) -> list[float]:
         """Returns what each player has been paid."""
-        return list(self._returns)
+        return list(self._now.returns or [0.0] * self._now.table.game.num_players)
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
         """Returns the outcomes of chance with their probabilities."""
-        return self._table.outcomes(self._chance)
+        return self._now.table.outcomes(self._now.chance)
 
     def _legal_actions(self, player: Player) -> list[Action]:
-        game = self._table.game
+        game = self._now.table.game
         legal: list[Action] = np.flatnonzero(game.masks(self.view(player)[None])[0]).tolist()
         return legal
 
     def _apply_action(self, action: Action) -> None:
-        if self._rows is None:
+        now = self._now
+        if now.rows is None:
             legal = [outcome for outcome, _ in self.chance_outcomes()]
             if action not in legal:
                 raise IllegalActionError(_chance_text(action), [_chance_text(one) for one in legal])
-            self._chance.append(action)
-            self._settle()
+            self._settle((*now.chance, action))
             return
-        game = self._table.game
-        status, paid = game.step(self._rows, _ROW, np.array([action], np.int64))
+        game, rows = now.table.game, now.rows.copy()
+        status, paid = game.step(rows, _ROW, np.array([action], np.int64))
         if status[0] == ILLEGAL:
-            legal = [] if self.is_terminal() else self._legal_actions(self._player)
+            legal = [] if self.is_terminal() else self._legal_actions(now.player)
             raise IllegalActionError(
-                self._action_to_string(self._player, action), [game.action_text(a) for a in legal]
+                self._action_to_string(now.player, action), [game.action_text(a) for a in legal]
             )
-        if paid.any():
-            self._returns = [_exact(reward) for reward in paid[0]]
-        ended = status[0] == ENDED
-        self._player = (
-            pyspiel.PlayerId.TERMINAL if ended else int(game.players(self._rows, _ROW)[0])
-        )
+        if status[0] == ENDED:
+            returns = tuple(_exact(reward) for reward in paid[0])
+            over = pyspiel.PlayerId.TERMINAL
+            self._now = Moment(now.table, now.chance, rows, over, returns)
+        else:
+            self._now = Moment(now.table, now.chance, rows, int(game.players(rows, _ROW)[0]))
 
     def _action_to_string(self, player: Player, action: Action) -> str:
         if player == pyspiel.PlayerId.CHANCE:
             return _chance_text(action)
-        if not 0 <= action < self._table.game.num_actions:
+        if not 0 <= action < self._now.table.game.num_actions:
             return str(action)
-        return self._table.game.action_text(action)
+        return self._now.table.game.action_text(action)
 
     def __str__(self) -> str:
-        if self._rows is None:
-            return " ".join(["deal:", *map(_chance_text, self._chance)])
-        game, state = self._table.game, self._rows[0]
+        if self._now.rows is None:
+            return " ".join(["deal:", *map(_chance_text, self._now.chance)])
+        game, state = self._now.table.game, self._now.rows[0]
         taken = " ".join(game.action_text(action) for action in game.record(state)[1])
         return f"{game.position(state)}\n{taken}".rstrip()
 
@@ -201,7 +218,7 @@ class TrickTableState(pyspiel.State):  # type: ignore[misc]
     @property
     def row(self) -> Words | None:
         """The packed row `[W] uint64` that the state steps, or None before all is dealt."""
-        return None if self._rows is None else self._rows[0]
+        return None if self._now.rows is None else self._now.rows[0]
 
     def view(self, player: Player) -> Words:
         """Packs what a player has seen, as agents are given it: `[W] uint64`, fresh.
@@ -209,9 +226,9 @@ class TrickTableState(pyspiel.State):  # type: ignore[misc]
         Raises:
             ValueError: the cards have not all been dealt.
         """
-        if self._rows is None:
+        if self._now.rows is None:
             raise ValueError("nobody has seen anything yet: the cards are still being dealt")
-        view: Words = self._table.game.views(self._rows, _ROW, np.array([player]))[0]
+        view: Words = self._now.table.game.views(self._now.rows, _ROW, np.array([player]))[0]
         return view
 
     def resample_from_infostate(
@@ -226,16 +243,16 @@ class TrickTableState(pyspiel.State):  # type: ignore[misc]
         Raises:
             ValueError: the cards have not all been dealt.
         """
-        view, game = self.view(player), self._table.game
+        view, game = self.view(player), self._now.table.game
         seed = [int(probability_sampler() * (2**32 - 1)) for _ in range(4)]
         other = game.sample(view, np.random.default_rng(seed))
-        trump = self._chance[len(self._table.places) :]
-        chance = self._table.chance_of(other, trump)
+        trump = self._now.chance[len(self._now.table.places) :]
+        chance = self._now.table.chance_of(other, trump)
         state: TrickTableState = self.get_game().new_initial_state()
         while state.is_chance_node():
-            state.apply_action(chance[len(state._chance)])
-        assert self._rows is not None
-        for action in game.record(self._rows[0])[1]:
+            state.apply_action(chance[len(state._now.chance)])
+        assert self._now.rows is not None
+        for action in game.record(self._now.rows[0])[1]:
             state.apply_action(action)
         return state
 
