@@ -163,7 +163,7 @@ class TrickTableState(pyspiel.State):  # type: ignore[misc]
 
     def is_terminal(self) -> bool:
         """Returns whether the round is over."""
-        return self._now.player == pyspiel.PlayerId.TERMINAL
+        return bool(self._now.player == pyspiel.PlayerId.TERMINAL)
 
     def returns(self) -> list[float]:
         """Returns what each player has been paid."""
