@@ -62,7 +62,7 @@ def test_the_checks_of_openspiel_pass(game: str) -> None:
 
 def test_playthrough_is_as_recorded() -> None:
     now = playthrough(TINY, None, seed=3)
-    assert now.splitlines() == RECORDED.read_text(encoding="utf-8").splitlines(), (
+    assert now.strip().splitlines() == RECORDED.read_text(encoding="utf-8").strip().splitlines(), (
         f"if this is meant, write playthrough({TINY!r}, None, seed=3) of "
         f"open_spiel.python.algorithms.generate_playthrough to {RECORDED.name}, review the diff"
     )
