@@ -21,10 +21,11 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch.nn import functional
 
+from agents.files import write_whole
 from agents.lookahead import LookAhead
 from agents.mlp import MlpNetwork
 from agents.network import Layout, SuitNetwork, layout_digest
-from agents.worlds import MAX_WORLDS
+from agents.worlds import MAX_WORLDS, check_number
 from tricktable_env.cards import Mask, Words
 from tricktable_env.game import Game
 from tricktable_env.opponents import Streams
@@ -63,6 +64,7 @@ class NetworkAgent:
         self, game: Game, network: PolicyNetwork, sample: bool = False, worlds: int = 0
     ) -> None:
         self.game, self.sample = game, sample
+        check_number("worlds", worlds, 0, MAX_WORLDS)
         self._look_ahead = LookAhead(game, worlds) if worlds else None
         self.network: PolicyNetwork = copy.deepcopy(network).eval()
         if isinstance(self.network, SuitNetwork):
@@ -216,31 +218,6 @@ def save_policy(
     text = json.dumps(settings, indent=2) + "\n"
     write_whole({weights.with_suffix(".json"): text.encode(), weights: save_tensors(tensors)})
     return weights
-
-
-def write_whole(files: Mapping[Path, bytes]) -> None:
-    """Writes files under other names and renames them, so that each is whole or not there.
-
-    Nothing is renamed before all are on the disk.
-
-    Raises:
-        OSError: one can't be written; it is named, and the files that there were are as before.
-    """
-    temporaries = {path: path.with_name(f".{path.name}.tmp") for path in files}
-    try:
-        for path, content in files.items():
-            try:
-                with temporaries[path].open("wb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())  # or a power cut may keep the name and lose the content
-            except OSError as error:  # a full disk does not say where
-                raise OSError(error.errno, error.strerror, str(path)) from None
-        for path, temporary in temporaries.items():
-            os.replace(temporary, path)
-    finally:
-        for temporary in temporaries.values():
-            temporary.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> bytes:

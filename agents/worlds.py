@@ -57,6 +57,8 @@ class SearchAgent:
 
     slice_size = 8
     """Worlds between looks at the clock."""
+    deals_at_once = 8
+    """For matches: they show and keep what was played every so many deals."""
 
     def __init__(self, game: Game, worlds: int, seconds: float | None, threads: int) -> None:
         check_number("worlds", worlds, 1, MAX_WORLDS)

@@ -17,7 +17,9 @@ from typing import Any, TypeAlias
 import gymnasium
 import numpy as np
 
-Work: TypeAlias = Callable[[], int]
+from tricktable_lab import bench
+from tricktable_lab.bench import Work
+
 Works: TypeAlias = Iterator[tuple[str, str, Callable[[], Work]]]
 """Kind, game, and what makes the work ready."""
 
@@ -35,87 +37,31 @@ def ours() -> Works:
     import tricktable_env
     from tricktable_env import honors_v0, tableau_v0
 
-    yield RULES, "tableau", lambda: _kernel_games(tricktable_env.make_game("tableau"))
+    yield RULES, "tableau", bench.kernel_games
     for game, module in (("tableau", tableau_v0), ("honors", honors_v0)):
         name = f"TrickTable/{game.title()}-v0"
-        yield SINGLE, game, lambda name=name: _single(name, "self")
+        yield SINGLE, game, lambda name=name: bench.single(name, "self")
         for opponent in ("random", "greedy"):
             title = f"{game}, {opponent} inside"
-            yield SINGLE, title, lambda name=name, opponent=opponent: _single(name, opponent)
+            yield SINGLE, title, lambda name=name, opponent=opponent: bench.single(name, opponent)
         for size in BATCHES:
             kind = batch_kind(size)
-            yield kind, game, lambda name=name, size=size: _batch(name, "self", size)
+            yield kind, game, lambda name=name, size=size: bench.batch(name, "self", size)
             for opponent in ("random", "greedy"):
                 title = f"{game}, {opponent} inside"
                 yield (
                     kind,
                     title,
-                    lambda name=name, size=size, opponent=opponent: _batch(name, opponent, size),
+                    lambda name=name, size=size, opponent=opponent: bench.batch(
+                        name, opponent, size
+                    ),
                 )
-        yield AEC, f"{game} raw_env", lambda module=module: _aec(module.raw_env())
-        yield AEC, f"{game} env", lambda module=module: _aec(module.env())
+        yield AEC, f"{game} raw_env", lambda module=module: bench.aec(module.raw_env())
+        yield AEC, f"{game} env", lambda module=module: bench.aec(module.env())
     state = _mid_game(tricktable_env.make_game("tableau"))
     yield CLONE, "tableau", lambda: _repeat(state.copy)
     yield PICKLE, "tableau", lambda: _repeat(lambda: pickle.loads(pickle.dumps(state)))
     yield TRAINING, "tableau, MLP 64-64", _train_ours
-
-
-def _kernel_games(game: Any) -> Work:
-    from tricktable_env.tableau.rules import play_random_games
-
-    state = game.new(np.array([1], np.uint64))[0]
-    return lambda: play_random_games(state, 2000) * 0 + 2000 * 53
-
-
-def _single(name: str, opponent: str) -> Work:
-    env = gymnasium.make(name, opponent=opponent, disable_env_checker=True).unwrapped
-    env.reset(seed=0)
-
-    def work() -> int:
-        _, info = env.reset()
-        steps, ended = 0, False
-        while not ended:
-            _, _, ended, _, info = env.step(int(info["action_mask"].argmax()))
-            steps += 1
-        return steps
-
-    return work
-
-
-def _batch(name: str, opponent: str, size: int, steps: int = 53) -> Work:
-    from agents.random import RandomAgent
-    from tricktable_env.opponents import Streams
-
-    envs: Any = gymnasium.make_vec(name, num_envs=size, opponent=opponent)
-    _, infos = envs.reset(seed=0)
-    last, keys = [infos["action_mask"]], np.arange(size, dtype=np.uint64)
-    player = RandomAgent(envs.game)  # compiled, as pgx's choice is
-
-    def work() -> int:
-        for _ in range(steps):
-            keys[:] += np.uint64(2**40)
-            actions = player.act_batch(last[0], last[0], Streams(keys))  # needs masks alone
-            last[0] = envs.step(actions)[4]["action_mask"]
-        return size * steps
-
-    return work
-
-
-def _aec(env: Any) -> Work:
-    env.reset(seed=0)
-
-    def work() -> int:
-        env.reset()
-        steps = 0
-        for _ in env.agent_iter():
-            observation, _, terminated, truncated, info = env.last()
-            dead = terminated or truncated
-            mask = info.get("action_mask", observation["action_mask"])
-            env.step(None if dead else int(mask.argmax()))
-            steps += not dead
-        return steps
-
-    return work
 
 
 def _mid_game(game: Any) -> Any:
@@ -245,7 +191,7 @@ def pettingzoo() -> Works:
     from pettingzoo.classic import connect_four_v3, leduc_holdem_v4
 
     for title, module in (("connect four", connect_four_v3), ("leduc", leduc_holdem_v4)):
-        yield AEC, f"{title} env", lambda module=module: _aec(module.env())
+        yield AEC, f"{title} env", lambda module=module: bench.aec(module.env())
         env = module.env()
         env.reset(seed=0)
         yield CLONE, title, lambda env=env: _repeat(lambda: copy.deepcopy(env), 5)

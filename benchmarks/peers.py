@@ -19,16 +19,17 @@ import platform
 import subprocess
 import sys
 import tempfile
-import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tyro
-from peer_works import AEC, LIBRARIES, PICKLE, RULES, SINGLE, TRAINING, Work, batch_kind
+from peer_works import AEC, LIBRARIES, PICKLE, RULES, SINGLE, TRAINING, batch_kind
 from rich.console import Console
 from rich.table import Table
+
+from tricktable_lab.bench import rate
 
 ONE_THREAD = {
     **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
@@ -94,18 +95,10 @@ def _run_here(library: str, seconds: float) -> None:
     for kind, game, ready in LIBRARIES[library][0]():
         row: dict[str, Any] = {"library": library}
         try:
-            row |= {"kind": kind, "game": game, "rate": _rate(ready(), seconds)}
+            row |= {"kind": kind, "game": game, "rate": rate(ready(), seconds)}
         except Exception as error:
             row |= {"of": f", {kind}, {game}", "error": f"{type(error).__name__}: {error}"}
         print(json.dumps(row), flush=True)
-
-
-def _rate(work: Work, seconds: float) -> float:
-    work()  # compiles, or warms up
-    units, started = 0, time.process_time()
-    while time.process_time() - started < seconds:
-        units += work()
-    return units / (time.process_time() - started)
 
 
 def _baseline(kind: str) -> tuple[str, str, str]:

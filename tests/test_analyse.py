@@ -142,10 +142,20 @@ def test_the_same_seed_samples_the_same_worlds(tmp_path: Path) -> None:
     assert one == two != other
 
 
-def test_the_last_card_could_have_been_known_to_be_the_only_one(tmp_path: Path) -> None:
-    last = analysed(records(tmp_path, deals=1)[0], worlds=3)[-1]
-    assert last.fair_gave_away == (0, 0)
-    assert last.gave_away == Bounds(0, 0)
+def test_where_there_was_no_choice_nothing_is_sampled(tmp_path: Path) -> None:
+    decisions = analysed(records(tmp_path, deals=1)[0], worlds=3)
+    assert [d.fair is None for d in decisions] == [len(d.moves) == 1 for d in decisions]
+    assert decisions[-1].fair_gave_away is None
+    assert decisions[-1].gave_away == Bounds(0, 0)
+
+
+def test_worlds_end_with_the_clock(tmp_path: Path) -> None:
+    record = records(tmp_path, deals=1)[0]
+    decisions = analysed(record, worlds=10**18, seconds=0.02)  # without it this takes for ever
+    assert any(d.fair is not None for d in decisions)
+    for d in decisions:
+        for low, high in (d.fair or {}).values():
+            assert 0 <= low <= high <= d.left
 
 
 # -- on the command line -------------------------------------------------------------------------

@@ -140,7 +140,7 @@ def test_a_policy_says_in_how_many_worlds_it_looks_ahead(tmp_path: Path) -> None
     ):
         agent: Any = make_agent(text, game)
         assert agent.act_batch(views, masks, streams).tolist() == chosen.tolist()
-    with pytest.raises(AgentSpecError, match="worlds=-1"):
+    with pytest.raises(AgentSpecError, match="worlds=-1 is not a whole number from 0"):
         make_agent(f"{spec},worlds=-1", game)
 
 

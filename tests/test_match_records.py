@@ -1,5 +1,7 @@
 """Records of matches: what is written, what is read back, and what is refused."""
 
+import errno
+import io
 import json
 import os
 import signal
@@ -15,9 +17,9 @@ from agents.greedy import GreedyAgent
 from tricktable_env.registry import make_game
 from tricktable_lab import cli
 from tricktable_lab.match import play_match
-from tricktable_lab.recordfile import RecordFileError
+from tricktable_lab.recordfile import RecordFile, RecordFileError
 from tricktable_lab.replay import RecordError, replay_lines
-from tricktable_lab.table import CHUNK_DEALS
+from tricktable_lab.table import CHUNK_DEALS, table_of
 
 GAME = make_game("tableau")
 
@@ -251,3 +253,20 @@ def test_an_agent_may_ask_for_fewer_deals_in_lockstep() -> None:
     assert (
         result.per_deal.share == play_match(GAME, "greedy", "random", 70, 3).per_deal.share
     ).all()
+
+
+class FullDisk(io.FileIO):
+    """A file on a disk without room."""
+
+    def write(self, content: Any) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_is_said_with_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "games.jsonl"
+    names = "greedy", "random"
+    chunk = table_of(GAME, names, names, 3, records=True).play(0, 1, 0, 2)
+    with FullDisk(file, "ab+") as full:
+        records = RecordFile(full, file, GAME, 3, names, [(0, 1)])
+        with pytest.raises(OSError, match=r"No space left on device: .*games\.jsonl"):
+            records.write(chunk)

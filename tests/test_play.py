@@ -268,7 +268,16 @@ def test_the_end_of_the_input_and_quit_keep_the_record(
 def test_nothing_played_leaves_no_record(sit: Sit, tmp_path: Path, typed: str | None) -> None:
     file = tmp_path / "games.jsonl"
     code, _, err = sit(typed, "--seat", "caller", "--record", str(file))
-    assert (code, err, file.read_text()) == (0, "", "")
+    assert (code, err, file.exists()) == (0, "", False)
+    file.touch()
+    assert sit(typed, "--seat", "caller", "--record", str(file))[0] == 0
+    assert file.exists(), "it was there before"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full disk")
+def test_a_full_disk_is_said_with_the_file(sit: Sit) -> None:
+    code, _, err = sit("1\nquit\n", "--seed", "1", "--record", "/dev/full")
+    assert (code, err) == (2, "tricktable: /dev/full: No space left on device\n")
 
 
 def test_json_puts_records_alone_on_stdout(sit: Sit) -> None:

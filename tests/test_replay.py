@@ -165,7 +165,11 @@ def test_what_is_wrong_is_said_with_the_play_at_fault(
 
 
 @pytest.mark.parametrize(
-    "line", [b"nonsense", b"[1]", b"3", b'"C S"', b"\xff\xfe", b'{"a": 1', b"[" * 99999]
+    "line",
+    [
+        *(b"nonsense", b"[1]", b"3", b'"C S"', b"\xff\xfe", b'{"a": 1', b"[" * 99999),
+        b'{"game": "tableau", "seed": NaN}',
+    ],
 )
 def test_lines_that_are_no_records_are_refused(line: bytes) -> None:
     with pytest.raises(RecordError, match=r"no JSON|no record"):

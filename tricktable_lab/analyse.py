@@ -46,7 +46,8 @@ class Decision:
     moves: Mapping[str, Bounds]
     """The tricks from here on by legal action, all cards known and perfect play from then on."""
     fair: Mapping[str, Average] | None = None
-    """The same on average over worlds that agree with what the seat had seen."""
+    """The same on average over worlds that agree with what the seat had seen; None where they were
+    not asked for, or nothing was to be chosen."""
 
     @property
     def best(self) -> Bounds:
@@ -128,7 +129,8 @@ class Analysis:
         Args:
             first_trick: leave out those of earlier tricks; 0 looks at the call too.
             seconds: for each; when they are over it gives the bounds that are proven.
-            worlds: how many to sample for what could have been known, with as much time again.
+            worlds: how many to sample for what could have been known, with as much time again:
+                fewer are when it is over. A decision without a choice has none.
             seed: of the samples.
         """
         memory, spare = new_memory(ENTRIES), new_memory(WORLD_ENTRIES) if worlds else None
@@ -144,7 +146,7 @@ class Analysis:
                 after = Bounds(*[self.outcome["tricks"][0]] * 2)
             if after is not None:  # what was played led to what is known of the next position
                 decision = _agreeing(decision, after)
-            if spare is not None:
+            if spare is not None and len(moves) > 1:
                 fair = self._fair(state, worlds, seconds, spare, [seed, ply])
                 decision = replace(decision, fair=fair)
             after = decision.callers(decision.best)
@@ -166,15 +168,17 @@ class Analysis:
         rng = np.random.default_rng(seed)
         end = time.monotonic() + seconds
         sums: dict[str, list[float]] = {}
-        for world in range(worlds):
-            each = max(0.0, end - time.monotonic()) / (worlds - world)
+        sampled = 0
+        while sampled < worlds and (not sampled or time.monotonic() < end):
+            each = max(0.0, end - time.monotonic()) / (worlds - sampled)
+            sampled += 1
             for move, bounds in _moves(
                 self.game, self.game.sample(view, rng), memory, each
             ).items():
                 total = sums.setdefault(move, [0.0, 0.0])
                 total[0] += bounds.low
                 total[1] += bounds.high
-        return {move: (low / worlds, high / worlds) for move, (low, high) in sums.items()}
+        return {move: (low / sampled, high / sampled) for move, (low, high) in sums.items()}
 
 
 def totals(decisions: Sequence[Decision]) -> dict[str, Bounds]:

@@ -9,6 +9,7 @@ different machines, or of busy and quiet ones, can be set against each other.
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ import numpy as np
 from agents.random import RandomAgent
 from tricktable_env import honors_v0, make_game, tableau_v0
 from tricktable_env.bits import mix
+from tricktable_env.cards import NUM_CARDS
 from tricktable_env.jit import kernel
 from tricktable_env.opponents import Streams
 from tricktable_env.tableau.rules import play_random_games
@@ -59,7 +61,7 @@ class Start:
 
 def works() -> Iterator[tuple[str, Callable[[], Work]]]:
     """The works by name, each with what makes it ready."""
-    yield YARDSTICK, lambda: lambda: int(yardstick(1_000_000) and 1_000_000)
+    yield YARDSTICK, yardstick_words
     yield "card plays in the kernel, random games", kernel_games
     for game, module in (("Tableau", tableau_v0), ("Honors", honors_v0)):
         name = f"TrickTable/{game}-v0"
@@ -130,22 +132,39 @@ def yardstick(n: int) -> np.uint64:
     return word
 
 
+def yardstick_words() -> Work:
+    """Words that the yardstick scrambles."""
+
+    def work() -> int:
+        yardstick(1_000_000)
+        return 1_000_000
+
+    return work
+
+
 def kernel_games() -> Work:
-    """Tableau inside one kernel: calls and card plays of random games."""
+    """Tableau inside one kernel: the card plays of random games, calls not counted."""
     state = make_game("tableau").new(np.array([1], np.uint64))[0]
-    return lambda: int(play_random_games(state, 2000)) * 0 + 2000 * 53
+
+    def work() -> int:
+        play_random_games(state, 2000)
+        return 2000 * NUM_CARDS
+
+    return work
 
 
 def single(name: str, opponent: str) -> Work:
-    """Decisions of the single environment, the first legal action each time."""
+    """Decisions of the single environment, random legal actions."""
     env = gymnasium.make(name, opponent=opponent, disable_env_checker=True).unwrapped
     env.reset(seed=0)
+    choice = random.Random(0).choice
 
     def work() -> int:
         _, info = env.reset()
         steps, ended = 0, False
         while not ended:
-            _, _, ended, _, info = env.step(int(info["action_mask"].argmax()))
+            legal = info["action_mask"].nonzero()[0]
+            _, _, ended, _, info = env.step(int(choice(legal)))
             steps += 1
         return steps
 
@@ -170,8 +189,9 @@ def batch(name: str, opponent: str, size: int, steps: int = 53) -> Work:
 
 
 def aec(env: Any) -> Work:
-    """Decisions of a PettingZoo environment, the first legal action each time."""
+    """Decisions of a PettingZoo environment, random legal actions."""
     env.reset(seed=0)
+    choice = random.Random(0).choice
 
     def work() -> int:
         env.reset()
@@ -180,7 +200,7 @@ def aec(env: Any) -> Work:
             observation, _, terminated, truncated, info = env.last()
             dead = terminated or truncated
             mask = info.get("action_mask", observation["action_mask"])
-            env.step(None if dead else int(mask.argmax()))
+            env.step(None if dead else int(choice(mask.nonzero()[0])))
             steps += not dead
         return steps
 

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from agents.files import naming
 from tricktable_env.cards import Seat
 from tricktable_env.envs.seating import ALTERNATE, draw_seat, read_seat
 from tricktable_env.envs.starts import seed_word
@@ -98,21 +99,23 @@ def play(
 @contextlib.contextmanager
 def _keeper(file: Path | None, as_json: bool) -> Iterator[Keep]:
     """Opens the file at once, so that it is known to be writable before anything is played."""
+    new = file is not None and not file.exists()
     with contextlib.ExitStack() as stack:
-        opened = stack.enter_context(file.open("ab+")) if file is not None else None
+        opened = None
+        if file is not None:  # unbuffered, so that nothing is left to fail when it is closed
+            opened = stack.enter_context(file.open("ab+", buffering=0))
 
         def keep(record: dict[str, Any]) -> None:
             line = json.dumps(record) + "\n"
-            if opened is not None:
-                try:
+            if file is not None and opened is not None:
+                with naming(file):
                     opened.write(_line_break(opened) + line.encode())
-                    opened.flush()
-                except OSError as error:  # a full disk does not say where
-                    raise OSError(error.errno, error.strerror, str(file)) from None
             if as_json:
                 print(line, end="", flush=True)
 
         yield keep
+    if file is not None and new and not file.stat().st_size:
+        file.unlink()  # nothing was played
 
 
 def _line_break(file: Any) -> bytes:

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
 
+from agents.files import naming
 from tricktable_env.game import Game
 from tricktable_env.opponents import Agent
 from tricktable_lab.replay import RecordError, read_record, rules_of
@@ -91,8 +92,8 @@ class RecordFile:
         for record in chunk.records:
             if (record["deal"], _seating_of(record)) not in self._games:
                 lines.append(json.dumps(record) + "\n")
-        self._file.write("".join(lines).encode())
-        self._file.flush()
+        with naming(self._path):
+            self._file.write("".join(lines).encode())
 
     def _keys(self, job: Job) -> Iterator[tuple[tuple[int, _Seating], int]]:
         """What the games of a chunk are kept under, each with which player A is."""
@@ -171,7 +172,7 @@ def record_file(
     if path is None:
         yield None
         return
-    with path.open("ab+") as file:
+    with path.open("ab+", buffering=0) as file:  # nothing left to fail when it is closed
         if fcntl is not None:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -79,12 +79,16 @@ def read_record(line: bytes | str) -> dict[str, Any]:
         RecordError: no JSON object.
     """
     try:
-        record = json.loads(line)
+        record = json.loads(line, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise RecordError(f"no JSON: {error}") from error
     if not isinstance(record, dict):
         raise RecordError(f"no record: {_short(record)} is not a JSON object")
     return record
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 def replay_record(record: Mapping[str, Any]) -> Replay:

@@ -19,7 +19,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from torch import nn
 
-from agents.policy import write_whole
+from agents.files import write_whole
 from agents.training.actor_critic import SuitPolicy
 from agents.training.maskable import OpponentPPO
 from agents.training.progress import LearningCurve, Point

@@ -36,7 +36,8 @@ class Analyse:
     seconds: float = 10.0
     """For each decision; the first ones of a whole deal may need more. Else there are bounds."""
     worlds: int = 0
-    """Sample so many deals that agree with what the seat had seen, with as many seconds again."""
+    """Sample so many deals that agree with what the seat had seen, or as many as these seconds
+    again allow."""
     seed: int = 0
     """Of these samples."""
     plot: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
@@ -72,6 +73,8 @@ class Analyse:
                     count(len(decisions))
         except KeyboardInterrupt:
             code = complain(f"stopped; {len(decisions)} decisions are known", FAILED)
+        if self.plot is not None and not decisions:
+            code = complain("no decision to draw", FAILED)
         self._show(analysis, decisions)
         return code
 
