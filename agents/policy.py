@@ -21,12 +21,12 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch.nn import functional
 
-from agents.files import write_whole
 from agents.lookahead import LookAhead
 from agents.mlp import MlpNetwork
 from agents.network import Layout, SuitNetwork, layout_digest
 from agents.worlds import MAX_WORLDS, check_number
 from tricktable_env.cards import Mask, Words
+from tricktable_env.files import write_whole
 from tricktable_env.game import Game
 from tricktable_env.opponents import Streams
 

@@ -21,12 +21,11 @@ from typing import Any, TypeAlias
 import gymnasium
 import numpy as np
 
-from agents.random import RandomAgent
 from tricktable_env import honors_v0, make_game, tableau_v0
 from tricktable_env.bits import mix
 from tricktable_env.cards import NUM_CARDS
 from tricktable_env.jit import kernel
-from tricktable_env.opponents import Streams
+from tricktable_env.opponents import Streams, make_agent
 from tricktable_env.tableau.rules import play_random_games
 
 Work: TypeAlias = Callable[[], int]
@@ -176,7 +175,7 @@ def batch(name: str, opponent: str, size: int, steps: int = 53) -> Work:
     envs: Any = gymnasium.make_vec(name, num_envs=size, opponent=opponent)
     _, infos = envs.reset(seed=0)
     last, keys = [infos["action_mask"]], np.arange(size, dtype=np.uint64)
-    player = RandomAgent(envs.game)
+    player: Any = make_agent("random", envs.game)
 
     def work() -> int:
         for _ in range(steps):

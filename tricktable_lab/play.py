@@ -20,10 +20,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from agents.files import naming
 from tricktable_env.cards import Seat
 from tricktable_env.envs.seating import ALTERNATE, draw_seat, read_seat
 from tricktable_env.envs.starts import seed_word
+from tricktable_env.files import naming
 from tricktable_env.game import ENDED, ILLEGAL, NOBODY, Action, Game, Player, outcome_of
 from tricktable_env.opponents import decide, decision_streams, make_agent
 from tricktable_env.render import picture, places

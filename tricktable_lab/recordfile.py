@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
 
-from agents.files import naming
+from tricktable_env.files import naming
 from tricktable_env.game import Game
 from tricktable_env.opponents import Agent
 from tricktable_lab.replay import RecordError, read_record, rules_of

@@ -19,13 +19,13 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 from torch import nn
 
-from agents.files import write_whole
 from agents.training.actor_critic import SuitPolicy
 from agents.training.maskable import OpponentPPO
 from agents.training.progress import LearningCurve, Point
 from agents.training.selfplay import SelfPlayPPO
 from agents.training.settings import Settings
 from agents.training.team import Team
+from tricktable_env.files import write_whole
 from tricktable_env.game import Game
 
 CHECKPOINT = "checkpoint.safetensors"

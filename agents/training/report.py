@@ -21,10 +21,10 @@ from matplotlib.figure import Figure
 from rich.table import Table
 
 from agents import __version__
-from agents.files import write_whole
 from agents.policy import FILE_NAME
 from agents.training.progress import Point
 from agents.training.settings import Settings, settings_of
+from tricktable_env.files import write_whole
 
 try:
     import fcntl
