@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from oracle import SEATS, SUITS, OracleRound, OracleRules, read_position
+from oracle import OracleRound
+from oracle_texts import SEATS, SUITS, OracleRules, read_position
 
 from tricktable_env.cards import Mask, Words
 from tricktable_env.game import ENDED, NOBODY, RUNNING, outcome_of

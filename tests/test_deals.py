@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracle import OracleRound, OracleRules, deal
+from oracle import OracleRound
+from oracle_texts import OracleRules, deal
 from scipy.stats import chi2, chisquare
 from sidebyside import ROUND_OPTIONS, dealt, deck_of_deal, run_python
 

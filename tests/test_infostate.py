@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import CALLER, OracleRound, card_text, read_action, read_card, read_position
+from oracle import OracleRound
+from oracle_texts import CALLER, card_text, read_action, read_card, read_position
 from sidebyside import ROUND_OPTIONS, SideBySide, dealt, round_options
 
 from tricktable_env.cards import Words

@@ -17,7 +17,8 @@ import gymnasium
 import numpy as np
 import pytest
 from env_play import ID, legal_choice, legal_choices
-from oracle import OracleRound, OracleRules
+from oracle import OracleRound
+from oracle_texts import OracleRules
 from sidebyside import ROUND_OPTIONS, deck_of_deal, drawn_trump
 from test_rules import assert_ended_well, bits
 

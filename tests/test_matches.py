@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracle import CALLER, DEALER, SEATS, OracleMatch, OracleRules
+from oracle import OracleMatch
+from oracle_texts import CALLER, DEALER, SEATS, OracleRules
 from sidebyside import deck_of_deal, drawn_trump, round_options
 
 from tricktable_env.cards import Words

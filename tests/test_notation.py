@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import OracleRound, OracleRules
-from oracle import read_position as oracle_reads
+from oracle import OracleRound
+from oracle_texts import OracleRules
+from oracle_texts import read_position as oracle_reads
 from sidebyside import SideBySide, round_options
 
 from tricktable_env import cards

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import CALLER, OracleRound
+from oracle import OracleRound
+from oracle_texts import CALLER
 from sidebyside import ROUND_OPTIONS, SideBySide, round_options
 
 from tricktable_env.game import Slice

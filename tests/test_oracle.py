@@ -10,20 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oracle import (
+from oracle import OracleMatch, OracleRound
+from oracle_search import Completion, consistent_deals, minimax, perft
+from oracle_texts import (
     CALLER,
     DEALER,
     FIRST_CALL,
-    Completion,
-    OracleMatch,
-    OracleRound,
     OracleRules,
     action_text,
     card_text,
-    consistent_deals,
     deal,
-    minimax,
-    perft,
     read_action,
     read_card,
     read_position,

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracle import CALLER, OracleRound, read_card
+from oracle import OracleRound
+from oracle_texts import CALLER, read_card
 from sidebyside import ROUND_OPTIONS, SideBySide, dealt
 
 from tricktable_env.cards import Words

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracle import OracleRules, perft, read_action, read_card
+from oracle_search import perft
+from oracle_texts import OracleRules, read_action, read_card
 from sidebyside import ROUND_OPTIONS, SideBySide, dealt, round_options
 
 from tricktable_env.cards import Words

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import CALLER, DEALER, Completion, consistent_deals, deal, read_position
+from oracle_search import Completion, consistent_deals
+from oracle_texts import CALLER, DEALER, deal, read_position
 from scipy.stats import chisquare
 from sidebyside import SideBySide, dealt, deck_of_deal, round_options
 
