@@ -164,6 +164,12 @@ def test_the_table_has_both_sides_of_every_pair() -> None:
     [
         (("greedy",), {}, "two agents or more, not 1"),
         (("greedy", "random", "greedy"), {}, "'greedy' is named twice"),
+        (("random", "greedy", "random:"), {}, "'random = random:' is named twice"),
+        (
+            ("ismcts", "ismcts:trees=1,iterations=1000"),
+            {},
+            "'ismcts = ismcts:trees=1,iterations=1000' is named twice",
+        ),
         (POOL, {"anchor": "nobody"}, "anchor 'nobody' is not among the agents: greedy, lowest"),
         (POOL, {"game": make_game("honors", num_players=3)}, "for two players a game, not 3"),
     ],

@@ -276,28 +276,37 @@ def make_agent(spec: str, game: Game) -> Agent:
     Raises:
         AgentSpecError: an unknown name or option, or a value that the agent does not take.
     """
+    name, values = read_spec(spec)
+    try:
+        return agent_class(name)(game, **values)
+    except AgentSpecError:
+        raise
+    except ValueError as error:
+        raise AgentSpecError(f"agent {spec!r}: {error}") from error
+
+
+def read_spec(spec: str) -> tuple[str, dict[str, Any]]:
+    """Reads a spec: the agent's name, and all its options with their values, given or default.
+
+    Raises:
+        AgentSpecError: an unknown name or option, or a text that is no such value.
+    """
     name, texts = parse_spec(spec)
-    made = agent_class(name)
-    options = agent_options(made)
+    options = agent_options(agent_class(name))
     if POSITIONAL in texts:
         if not options:
             raise AgentSpecError(f"agent {name!r} has no options, so not {texts[POSITIONAL]!r}")
         texts = {next(iter(options)) if key == POSITIONAL else key: t for key, t in texts.items()}
-    values = {}
+    values = {k: p.default for k, p in options.items() if p.default is not p.empty}
     for key, text in texts.items():
         if key not in options:
             known = ", ".join(options) or "none"
             raise AgentSpecError(f"agent {name!r} has no option {key!r}; its options: {known}")
         values[key] = _value(text, options[key].annotation, f"option {key!r} of agent {name!r}")
-    missing = [k for k, p in options.items() if p.default is p.empty and k not in values]
+    missing = [key for key in options if key not in values]
     if missing:
         raise AgentSpecError(f"agent {name!r} needs {missing[0]}=..., as {name}:{missing[0]}=...")
-    try:
-        return made(game, **values)
-    except AgentSpecError:
-        raise
-    except ValueError as error:
-        raise AgentSpecError(f"agent {spec!r}: {error}") from error
+    return name, values
 
 
 def _entries() -> Mapping[str, str]:

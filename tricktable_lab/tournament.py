@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tricktable_env.game import Game
+from tricktable_env.opponents import read_spec
 from tricktable_lab.interrupts import held_back
 from tricktable_lab.match import figures, plain
 from tricktable_lab.ratings import Rating, bootstrapped, library
@@ -150,9 +151,10 @@ def _pool(game: Game, agents: Sequence[str]) -> list[str]:
         )
     if len(agents) < 2:
         raise TournamentError(f"a tournament takes two agents or more, not {len(agents)}")
-    for agent in agents:
-        if agents.count(agent) > 1:
-            raise TournamentError(f"agent {agent!r} is named twice")
+    for one, other in itertools.combinations(agents, 2):
+        if one == other or read_spec(one) == read_spec(other):
+            named = one if one == other else f"{one} = {other}"
+            raise TournamentError(f"agent {named!r} is named twice")
     return sorted(agents)
 
 
