@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.montecarlo import MonteCarloAgent
-from agents.worlds import Totals
+from agents.worlds import Totals, steepest
 from tricktable_env.cards import NUM_CARDS, SUIT_SIZE, Mask, Words
 from tricktable_env.game import Game
 
@@ -35,8 +35,8 @@ class LookAhead:
     """
 
     def __init__(self, game: Game, worlds: int) -> None:
-        self._search = MonteCarloAgent(game, worlds)
-        self._weight = WEIGHT / (self._search.steepest * worlds)
+        self._search = MonteCarloAgent(game, worlds, head_start=0)  # the odds say what is likely
+        self._weight = WEIGHT / (steepest(self._search.values) * worlds)
 
     def weigh(
         self,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from queue import Empty, SimpleQueue
 
 from agents import pimc_tableau
-from agents.playouts_tableau import values_of
-from agents.worlds import SearchAgent, Totals, check_number
+from agents.playouts_tableau import HEAD_START, values_of
+from agents.worlds import SearchAgent, Totals, check_number, head_start_of
 from tricktable_env.cards import Words
 from tricktable_env.game import Game
 from tricktable_env.opponents import AgentSpecError
@@ -28,6 +28,7 @@ class PimcAgent(SearchAgent):
         worlds: how many worlds a decision takes.
         exact: how many tricks at the end are solved.
         postpone: how many tricks, from this one on, are played greedily before any is solved.
+        head_start: as of `montecarlo`.
         seconds: how long a decision takes, in place of a number of worlds; None: no clock.
         threads: threads that share the worlds.
 
@@ -43,6 +44,7 @@ class PimcAgent(SearchAgent):
         worlds: int = 50,
         exact: int = 8,
         postpone: int = 0,
+        head_start: float = HEAD_START,
         seconds: float | None = None,
         threads: int = 1,
     ) -> None:
@@ -53,11 +55,13 @@ class PimcAgent(SearchAgent):
         super().__init__(game, worlds, seconds, threads)
         self.exact, self.postpone = exact, postpone
         self._values = values_of(game)
+        self.head_start = head_start
+        self._ahead = head_start_of(head_start, self._values)
         self._memories: SimpleQueue[Words] = SimpleQueue()  # as many as threads ever needed at once
 
     def __reduce__(self) -> tuple[type[PimcAgent], tuple[object, ...]]:
-        options = (self.worlds, self.exact, self.postpone, self.seconds, self.threads)
-        return type(self), (self.game, *options)
+        what = (self.worlds, self.exact, self.postpone, self.head_start)
+        return type(self), (self.game, *what, self.seconds, self.threads)
 
     def add(
         self, views: Words, keys: Words, begin: int, step: int, end: int, totals: Totals
@@ -67,7 +71,6 @@ class PimcAgent(SearchAgent):
             memory = self._memories.get_nowait()
         except Empty:
             memory = new_memory(_ENTRIES)
-        pimc_tableau.add_worlds(
-            views, keys, begin, step, end, self.exact, self.postpone, self._values, memory, totals
-        )
+        options = self.exact, self.postpone, self._values, self._ahead
+        pimc_tableau.add_worlds(views, keys, begin, step, end, *options, memory, totals)
         self._memories.put(memory)

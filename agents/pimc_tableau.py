@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.playouts_tableau import choices, play_greedily
+from agents.greedy_tableau import decide
+from agents.playouts_tableau import choices, lowest_alike, play_greedily
 from agents.worlds import world_stream
 from tricktable_env.bits import ONE, ZERO, first, int64, size
 from tricktable_env.jit import kernel
@@ -74,6 +75,7 @@ def add_worlds(
     exact: int,
     postpone: int,
     values: np.ndarray,
+    head_start: int,
     m: np.ndarray,
     totals: np.ndarray,
 ) -> None:
@@ -90,6 +92,7 @@ def add_worlds(
         exact: tricks at the end that are solved.
         postpone: tricks from this one on that are played greedily even so.
         values: `[2, tricks + 1] int64`, what a number of tricks is worth to each seat.
+        head_start: what the first world finds greedy's action to have already.
         m: the solver's memory.
         totals: `[B, 56] int64`, added to.
     """
@@ -108,6 +111,8 @@ def add_worlds(
         known = int64(v[LEFT]) <= MOST_SOLVED and is_known(v)
         if known and first_world > 0:
             continue
+        if not known and first_world == 0:
+            totals[row, lowest_alike(options, decide(v))] += head_start
         solved = MOST_SOLVED if known else min(exact, max(0, int64(v[LEFT]) - postpone))
         for number in range(first_world, min(end, 1) if known else end, stride):
             words[0] = world_stream(keys[row], number)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from agents.greedy_honors import decide
 from agents.worlds import SCALE, world_stream
-from tricktable_env.bits import ONE, ZERO, bit, first, has, int64, size
+from tricktable_env.bits import ONE, ZERO, bit, first, has, int64, last, size
 from tricktable_env.cards import SUIT_SIZE
 from tricktable_env.game import Game
 from tricktable_env.honors.infostate import unseen
@@ -40,6 +40,8 @@ from tricktable_env.jit import kernel
 
 SPREAD = 3.0
 """Points by which a playout may be off."""
+HEAD_START = 15.0
+"""Points that greedy's action is ahead by before the first world; see `montecarlo`."""
 ZERO_AT = 2048
 """Index of the value of being no points ahead."""
 
@@ -151,6 +153,7 @@ def add_worlds(
     stride: int,
     end: int,
     values: np.ndarray,
+    head_start: int,
     totals: np.ndarray,
 ) -> None:
     """Adds to each action's total what it comes to in some worlds.
@@ -162,6 +165,7 @@ def add_worlds(
         stride: from one world to the next.
         end: the world before which to stop.
         values: as `values_of` makes them.
+        head_start: what the first world finds greedy's action to have already.
         totals: `[B, 79] int64`, added to.
     """
     world = np.empty(WORDS, np.uint64)
@@ -174,6 +178,9 @@ def add_worlds(
         if size(options) <= 1:
             totals[row, base + first(options)] += 1
             continue
+        if begin == 0:
+            likely = decide(v) - base
+            totals[row, base + last(options & ((bit(likely) << ONE) - ONE))] += head_start
         for number in range(begin, end, stride):
             words[0] = world_stream(keys[row], number)
             sample(v, words, 0, world)

@@ -35,6 +35,8 @@ from tricktable_env.tableau.state import (
 
 SPREAD = 2.0
 """Tricks by which a playout may be off: near the target it is not taken at its word."""
+HEAD_START = 5.0
+"""Tricks that greedy's action is ahead by before the first world; see `montecarlo`."""
 
 
 def values_of(game: Game) -> npt.NDArray[np.int64]:
@@ -127,6 +129,7 @@ def add_worlds(
     step: int,
     end: int,
     values: np.ndarray,
+    head_start: int,
     totals: np.ndarray,
 ) -> None:
     """Adds to each action's total what it comes to in some worlds.
@@ -138,6 +141,7 @@ def add_worlds(
         step: from one world to the next.
         end: the world before which to stop.
         values: `[2, tricks + 1] int64`, what a number of tricks is worth to each seat.
+        head_start: what the first world finds greedy's action to have already.
         totals: `[B, 56] int64`, added to.
     """
     world = np.empty(WORDS, np.uint64)
@@ -150,6 +154,8 @@ def add_worlds(
         if options & (options - ONE) == ZERO:
             totals[row, first(options)] += 1
             continue
+        if begin == 0:
+            totals[row, lowest_alike(options, decide(v))] += head_start
         for number in range(begin, end, step):
             words[0] = world_stream(keys[row], number)
             sample(v, words, 0, world)

@@ -26,6 +26,7 @@ SCALE = 1 << 20
 """The worth of a game that is surely won; values are whole numbers from 1 up to it."""
 MAX_WORLDS = 1_000_000
 MAX_THREADS = 256
+MAX_HEAD_START = 1_000_000
 
 Totals: TypeAlias = npt.NDArray[np.int64]
 """`[B, A] int64`, sums of values by action; 0 for an action that is not considered."""
@@ -105,7 +106,7 @@ class SearchAgent:
             before = totals.copy()
             self._share(views, keys, begin, begin + self.slice_size, totals)
             begin += self.slice_size
-            if masks.sum() == 1 or (totals == before).all():  # nothing to find out
+            if np.count_nonzero(totals) == 1 or (totals == before).all():  # nothing to find out
                 break
         return _best(totals)
 
@@ -141,6 +142,24 @@ def _in_threads(work: list[partial[None]]) -> None:
     with ThreadPoolExecutor(len(work)) as pool:
         for done in [pool.submit(part) for part in work]:
             done.result()
+
+
+def steepest(values: npt.NDArray[np.int64]) -> float:
+    """What one trick (or point) more adds to a total in one world, where it adds most."""
+    return float(np.diff(values).max())
+
+
+def head_start_of(head_start: float, values: npt.NDArray[np.int64]) -> int:
+    """What a total begins with that is so many tricks (or points) ahead.
+
+    Raises:
+        AgentSpecError: a number out of range.
+    """
+    if not 0 <= head_start <= MAX_HEAD_START:
+        raise AgentSpecError(
+            f"head_start={head_start!r} is not a number from 0 to {MAX_HEAD_START:,}"
+        )
+    return int(head_start * steepest(values))
 
 
 def check_number(name: str, value: int, low: int, high: int) -> None:

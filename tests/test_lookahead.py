@@ -14,6 +14,7 @@ from agents.lookahead import LookAhead
 from agents.montecarlo import MonteCarloAgent
 from agents.network import Layout, SuitNetwork
 from agents.policy import WORLDS, NetworkAgent, PolicyAgent, PolicyFileError, save_policy
+from agents.worlds import steepest
 from tricktable_env.cards import read_card
 from tricktable_env.game import Game
 from tricktable_env.opponents import AgentSpecError, decision_streams, make_agent
@@ -60,7 +61,7 @@ def test_with_flat_odds_the_worlds_decide(name: str, rules: dict[str, Any], plie
     # Where no legal cards are alike, the odds are the same for all, and only the totals count.
     weighed = LookAhead(game, 8).weigh(log_odds, views, masks, streams.keys)
     totals = np.zeros(masks.shape, np.int64)
-    MonteCarloAgent(game, 8).add(views, streams.keys, 0, 1, 8, totals)
+    MonteCarloAgent(game, 8, head_start=0).add(views, streams.keys, 0, 1, 8, totals)
     plain = ((totals > 0) == (masks > 0)).all(1) & (masks.sum(1) > 1)
     assert plain.sum() > 5
     best = np.where(masks > 0, totals, -1)
@@ -116,10 +117,10 @@ def test_of_cards_that_are_alike_the_lowest_has_the_odds_of_all() -> None:
     look = LookAhead(game, 3)
     weighed = look.weigh(log_odds, view, mask, np.array([5], np.uint64))
     totals = np.zeros(mask.shape, np.int64)
-    MonteCarloAgent(game, 3).add(view, np.array([5], np.uint64), 0, 1, 3, totals)
+    search = MonteCarloAgent(game, 3, head_start=0)
+    search.add(view, np.array([5], np.uint64), 0, 1, 3, totals)
     assert weighed[0, read_card("7H")] == -np.inf  # alike with the six: no heart lies between
-    steepest = MonteCarloAgent(game, 3).steepest
-    said = totals[0, read_card("6H")] * 12.5 / (3 * steepest)
+    said = totals[0, read_card("6H")] * 12.5 / (3 * steepest(search.values))
     assert weighed[0, read_card("6H")] - said == pytest.approx(np.log(0.45), abs=1e-5)
     assert np.isfinite(weighed[0, [read_card(card) for card in ("KS", "4S", "3D")]]).all()
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import time
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from honors_play import OPTIONS, name_of
@@ -13,6 +15,7 @@ from plain_minimax import plain_values
 
 from agents import tree
 from agents.greedy import GreedyAgent
+from agents.pimc_tableau import is_known
 from agents.random import RandomAgent
 from tricktable_env.cards import Mask, Words
 from tricktable_env.game import ILLEGAL, RUNNING, Game
@@ -79,6 +82,55 @@ def test_choices_at_honors_are_legal_and_blind_to_hidden_cards(
     walk(game, make_agent(spec, game), 2, blind_every=9)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "options", "spec"),
+    [("tableau", options, spec) for options in OPTION_SETS for spec in TABLEAU]
+    + [("honors", options, spec) for options in OPTIONS for spec in HONORS],
+    ids=str,
+)
+def test_every_single_decision_is_blind_to_hidden_cards(
+    name: str, options: dict[str, Any], spec: str
+) -> None:
+    game = make_game(name, **options)
+    walk(game, make_agent(spec, game), 20, blind_every=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "spec"),
+    [
+        ("Tableau", {}, "montecarlo:worlds=3"),
+        ("Tableau", {}, "pimc:worlds=2,exact=4"),
+        ("Tableau", OPTION_SETS[4], "ismcts:iterations=15,trees=2"),
+        ("Honors", {"num_players": 3, "announce": True}, "montecarlo:worlds=2"),
+        ("Honors", {"suits": 2, "hand": 3}, "ismcts:iterations=15"),
+    ],
+)
+def test_as_an_opponent_it_plays_alike_alone_in_a_batch_and_on_threads(
+    name: str, options: dict[str, Any], spec: str
+) -> None:
+    where = f"TrickTable/{name}-v0"
+    many, threaded = (
+        gymnasium.make_vec(where, num_envs=3, opponent=opponent, **options)
+        for opponent in (spec, f"{spec},threads=2")
+    )
+    alone: list[Any] = [gymnasium.make(where, opponent=spec, **options) for _ in range(3)]
+    seen, infos = many.reset(seed=40)
+    threaded.reset(seed=40)
+    told = [env.reset(seed=40 + i) for i, env in enumerate(alone)]
+    for ply in range(60):
+        masks = infos["action_mask"]
+        actions = np.array([np.flatnonzero(m)[7 * ply % m.sum()] for m in masks])
+        seen, rewards, ended, _, infos = many.step(actions)
+        assert (seen == threaded.step(actions)[0]).all()
+        for i, env in enumerate(alone):
+            *told[i], reward, over, _, _ = env.step(actions[i])
+            assert (reward, over) == (rewards[i], ended[i])
+            if over:
+                told[i] = env.reset()
+            assert (told[i][0] == seen[i]).all()
+
+
 @pytest.mark.parametrize("spec", TABLEAU)
 def test_threads_and_workers_change_no_game(spec: str) -> None:
     game = make_game("tableau")
@@ -110,6 +162,69 @@ def test_with_a_clock_it_stops_and_plays_a_legal_action(spec: str) -> None:
     play_match(game, f"{spec},seconds=0.002", "random", deals=2, seed=1)
 
 
+@pytest.mark.parametrize("spec", ["montecarlo:worlds=1", "pimc:exact=4", "ismcts:iterations=10"])
+def test_a_clock_is_kept_and_not_waited_for_where_there_is_no_choice(spec: str) -> None:
+    game = make_game("tableau")
+    agent = make_agent(f"{spec},seconds=30", game)
+    state = game.new(np.zeros(1, np.uint64))
+    game.place(state[0], "C H - 8-12 765432... - .KQ3.. TC,6C,4C")  # six cards that are alike
+    view = game.views(state, ROW, ROW)
+    start = time.monotonic()
+    agent.act(view[0], game.masks(view)[0], np.random.default_rng(0))
+    assert time.monotonic() - start < 20
+    agent = make_agent(f"{spec},seconds=0.3", game)
+    state = game.new(np.zeros(1, np.uint64))
+    game.deal(state, ROW)
+    view = game.views(state, ROW, ROW)
+    start = time.monotonic()
+    agent.act(view[0], game.masks(view)[0], np.random.default_rng(0))
+    assert 0.25 < time.monotonic() - start < 10
+
+
+# -- greedy's head start ---------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("name", "options", "spec"),
+    [
+        ("tableau", {}, "montecarlo:worlds=2"),
+        ("tableau", {"reward": "margin"}, "montecarlo:worlds=2,threads=2"),
+        ("tableau", {}, "pimc:worlds=2,exact=3"),
+        ("honors", {"num_players": 3, "announce": True}, "montecarlo:worlds=2"),
+        ("honors", {"reward": "points"}, "montecarlo:worlds=2,threads=2"),
+    ],
+)
+def test_with_a_head_start_that_no_world_makes_up_for_it_plays_as_greedy(
+    name: str, options: dict[str, Any], spec: str
+) -> None:
+    game = make_game(name, **options)
+    sure, usual = (make_agent(f"{spec}{more}", game) for more in (",head_start=4000", ""))
+    greedy = GreedyAgent(game)
+    states, rows = game.new(np.arange(12, dtype=np.uint64)), np.arange(12)
+    game.deal(states, rows)
+    changed = 0
+    while rows.size:
+        players = game.players(states, rows)
+        views = game.views(states, rows, players)
+        masks = game.masks(views)
+        streams = decision_streams(np.zeros(len(rows), np.uint64), rows, players, rows)
+        simple = decide(greedy, views, masks, streams)
+        alike = [lowest_alike(name, *row) for row in zip(views, simple, strict=True)]
+        open_ones = np.array([name == "honors" or not is_known(view) for view in views])
+        assert (decide(sure, views, masks, streams) == alike)[open_ones].all()
+        changed += int((decide(usual, views, masks, streams) != alike).sum())
+        status, _ = game.step(states, rows, simple)
+        rows = rows[status == RUNNING]
+    assert changed > 0
+
+
+def lowest_alike(name: str, view: Words, action: int) -> int:
+    """What a search calls an action: of cards that are alike it knows the lowest alone."""
+    playouts = __import__(f"agents.playouts_{name}", fromlist=["choices"])
+    base, options = playouts.choices(view) if name == "honors" else (0, playouts.choices(view))
+    while not int(options) >> (action - base) & 1:
+        action -= 1
+    return action
+
+
 @pytest.mark.parametrize("spec", TABLEAU)
 def test_an_agent_can_be_sent_to_another_process(spec: str) -> None:
     game = make_game("tableau", suits=2, hand=4, piles=1)
@@ -128,6 +243,8 @@ def test_an_agent_can_be_sent_to_another_process(spec: str) -> None:
         ("montecarlo:seconds=nan", "seconds=nan is no time above 0"),
         ("ismcts:iterations=0", "iterations=0 is not a whole number from 1 to 10,000,000"),
         ("ismcts:trees=0", "trees=0 is not a whole number from 1 to"),
+        ("montecarlo:head_start=-1", "head_start=-1.0 is not a number from 0 to 1,000,000"),
+        ("pimc:head_start=nan", "head_start=nan is not a number from 0 to 1,000,000"),
         ("ismcts:explore=-1", "explore=-1.0 is not a number from 0"),
         ("pimc:postpone=-1", "postpone=-1 is not a whole number from 0 to 26"),
         ("pimc:exact=19", "exact=19 is not a whole number from 0 to 18"),
