@@ -17,7 +17,7 @@ from agents.tree import (
     untried,
 )
 from agents.worlds import world_stream
-from tricktable_env.bits import ZERO, below, first, has, int64, nth, size
+from tricktable_env.bits import ONE, ZERO, below, bit, first, has, int64, last, nth, size
 from tricktable_env.honors.rules import num_players, step
 from tricktable_env.honors.sampling import sample
 from tricktable_env.honors.state import LEFT, MAX_PLAYERS, MAX_PLIES, TURN, WORDS
@@ -34,6 +34,7 @@ def add_trees(
     iterations: int,
     explore: float,
     values: np.ndarray,
+    head_start: int,
     totals: np.ndarray,
 ) -> None:
     """Adds to each action's total how often some trees took it.
@@ -47,6 +48,7 @@ def add_trees(
         iterations: worlds that each tree sees.
         explore: see `tree.best_child`.
         values: as `playouts_honors.values_of` makes them.
+        head_start: what greedy's action is given at every node before its first visit.
         totals: `[B, 79] int64`, added to.
     """
     tree = np.empty((iterations + 1, COLUMNS), np.int64)
@@ -57,7 +59,7 @@ def add_trees(
             continue
         for number in range(begin, end, stride):
             key = world_stream(keys[row], number)
-            _grow(views[row], key, iterations, explore, values, tree)
+            _grow(views[row], key, iterations, explore, values, head_start, tree)
             add_visits(tree, totals[row])
 
 
@@ -68,6 +70,7 @@ def _grow(
     iterations: int,
     explore: float,
     values: np.ndarray,
+    head_start: int,
     tree: np.ndarray,
 ) -> None:
     """Grows one tree, by a world, a node and a playout an iteration; see `add_trees`."""
@@ -95,10 +98,12 @@ def _grow(
             if action < 0:
                 action = greedy_action(s)
             if inside:
-                # Greedy's action first, then the others as they come.
-                if new != ZERO and not (base <= action < base + 64 and has(new, action - base)):
-                    action = base + nth(new, below(words, 0, size(new)))
-                node = child_of(tree, node, action)
+                if new != ZERO:  # greedy's action first, then the others as they come
+                    likely = last(options & ((bit(action - base) << ONE) - ONE))
+                    if not has(new, likely):
+                        likely = nth(new, below(words, 0, size(new)))
+                    action = base + likely
+                node = child_of(tree, node, action, head_start)
                 movers[depth] = int64(s[TURN])
                 path[depth] = node
                 depth += 1

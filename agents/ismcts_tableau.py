@@ -34,6 +34,7 @@ def add_trees(
     iterations: int,
     explore: float,
     values: np.ndarray,
+    head_start: int,
     totals: np.ndarray,
 ) -> None:
     """Adds to each action's total how often some trees took it.
@@ -47,6 +48,7 @@ def add_trees(
         iterations: worlds that each tree sees.
         explore: see `tree.best_child`.
         values: `[2, tricks + 1] int64`, what a number of tricks is worth to each seat.
+        head_start: what greedy's action is given at every node before its first visit.
         totals: `[B, 56] int64`, added to.
     """
     tree = np.empty((iterations + 1, COLUMNS), np.int64)
@@ -57,7 +59,7 @@ def add_trees(
             continue
         for number in range(begin, end, step):
             key = world_stream(keys[row], number)
-            _grow(views[row], key, iterations, explore, values, tree)
+            _grow(views[row], key, iterations, explore, values, head_start, tree)
             add_visits(tree, totals[row])
 
 
@@ -68,6 +70,7 @@ def _grow(
     iterations: int,
     explore: float,
     values: np.ndarray,
+    head_start: int,
     tree: np.ndarray,
 ) -> None:
     """Grows one tree, by a world, a node and a playout an iteration; see `add_trees`."""
@@ -99,7 +102,7 @@ def _grow(
                     action = lowest_alike(options, action)
                     if not has(new, action):
                         action = nth(new, below(words, 0, size(new)))
-                node = child_of(tree, node, action)
+                node = child_of(tree, node, action, head_start)
                 movers[depth] = int64(s[TURN])
                 path[depth] = node
                 depth += 1

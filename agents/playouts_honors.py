@@ -39,7 +39,7 @@ from tricktable_env.honors.state import (
 from tricktable_env.jit import kernel
 
 SPREAD = 3.0
-"""Points by which a playout may be off."""
+"""Points by which a playout may be off; 8 won no more games, nor did plain points."""
 HEAD_START = 15.0
 """Points that greedy's action is ahead by before the first world; see `montecarlo`."""
 ZERO_AT = 2048

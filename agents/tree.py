@@ -32,8 +32,8 @@ def plant(tree: np.ndarray) -> None:
 
 
 @kernel
-def child_of(tree: np.ndarray, node: int, code: int) -> int:
-    """The child that an action leads to, added if need be."""
+def child_of(tree: np.ndarray, node: int, code: int, head_start: int) -> int:
+    """The child that an action leads to, added if need be; the first begins with a head start."""
     child = tree[node, CHILD]
     while child >= 0:
         if tree[child, CODE] == code:
@@ -45,6 +45,8 @@ def child_of(tree: np.ndarray, node: int, code: int) -> int:
     tree[child, CODE] = code
     tree[child, CHILD] = -1
     tree[child, NEXT] = tree[node, CHILD]
+    if tree[node, CHILD] < 0:
+        tree[child, TOTAL] = head_start
     tree[node, CHILD] = child
     return child
 
@@ -103,5 +105,5 @@ def add_visits(tree: np.ndarray, totals: np.ndarray) -> None:
     while child >= 0:
         visits = tree[child, VISITS]
         mean = tree[child, TOTAL] // max(visits, 1) if visits > 0 else 0
-        totals[tree[child, CODE]] += (visits << 21) + mean + 1
+        totals[tree[child, CODE]] += (visits << 21) + min(mean, 2 * SCALE - 2) + 1
         child = tree[child, NEXT]

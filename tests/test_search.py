@@ -188,6 +188,8 @@ def test_a_clock_is_kept_and_not_waited_for_where_there_is_no_choice(spec: str) 
         ("tableau", {}, "montecarlo:worlds=2"),
         ("tableau", {"reward": "margin"}, "montecarlo:worlds=2,threads=2"),
         ("tableau", {}, "pimc:worlds=2,exact=3"),
+        ("tableau", {}, "ismcts:iterations=30,threads=2"),
+        ("honors", {}, "ismcts:iterations=30"),
         ("honors", {"num_players": 3, "announce": True}, "montecarlo:worlds=2"),
         ("honors", {"reward": "points"}, "montecarlo:worlds=2,threads=2"),
     ],
@@ -244,6 +246,7 @@ def test_an_agent_can_be_sent_to_another_process(spec: str) -> None:
         ("ismcts:iterations=0", "iterations=0 is not a whole number from 1 to 10,000,000"),
         ("ismcts:trees=0", "trees=0 is not a whole number from 1 to"),
         ("montecarlo:head_start=-1", "head_start=-1.0 is not a number from 0 to 1,000,000"),
+        ("ismcts:head_start=inf", "head_start=inf is not a number from 0 to 1,000,000"),
         ("pimc:head_start=nan", "head_start=nan is not a number from 0 to 1,000,000"),
         ("ismcts:explore=-1", "explore=-1.0 is not a number from 0"),
         ("pimc:postpone=-1", "postpone=-1 is not a whole number from 0 to 26"),
@@ -268,13 +271,13 @@ def test_a_node_counts_how_often_an_action_was_available_and_prefers_what_is_lit
     both, first_only = np.uint64(0b11), np.uint64(0b01)
     assert tree.untried(grown, 0, 52, both) == both
     for visits, action in ((10, 52), (1, 53)):
-        node = tree.child_of(grown, 0, action)
+        node = tree.child_of(grown, 0, action, 0)
         grown[node, [tree.VISITS, tree.AVAILABLE, tree.TOTAL]] = visits, 11, visits * 1000
     assert tree.untried(grown, 0, 52, first_only) == 0
     assert grown[1:3, tree.AVAILABLE].tolist() == [12, 11]
     for actions, best in ((both, 53), (first_only, 52)):
         assert grown[tree.best_child(grown, 0, 52, actions, 1.0), tree.CODE] == best
-    assert tree.child_of(grown, 0, 53) == 2
+    assert tree.child_of(grown, 0, 53, 0) == 2
     assert grown[0, tree.NEXT] == 3
 
 
