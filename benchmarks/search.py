@@ -1,8 +1,8 @@
 """How long the agents that search take for a decision.
 
 Positions are those of greedy's games with itself in which there is a choice, a decision a call as
-in `tricktable play`. Processor time of one core; everything is compiled before. What two threads save
-is seen by the clock on the wall alone, on a machine with nothing else to do.
+in `tricktable play`. Processor time of one core; everything is compiled before. What two threads
+save is seen by the clock on the wall alone, on a machine with nothing else to do.
 
     python benchmarks/search.py
     python benchmarks/search.py --game honors --games 5
@@ -31,6 +31,7 @@ SPECS = {
         "pimc:worlds=20",
         "pimc:worlds=50",
         "pimc:worlds=200",
+        "ismcts:iterations=200",
         "ismcts:iterations=1000",
         "ismcts:iterations=5000",
     ),
