@@ -17,6 +17,7 @@ try:
 except KeyboardInterrupt:  # there is no `main` yet to say so
     raise SystemExit("tricktable: stopped") from None
 
+from tricktable_lab.commands.advantage import Advantage
 from tricktable_lab.commands.agents import Agents
 from tricktable_lab.commands.analyse import Analyse
 from tricktable_lab.commands.bench import Bench
@@ -33,6 +34,7 @@ _OURS = ("tricktable_env", "agents", "tricktable_lab", "__main__")
 COMMANDS: dict[str, Callable[..., Command]] = {
     "match": Match,
     "tournament": Tournament,
+    "advantage": Advantage,
     "replay": Replay,
     "analyse": Analyse,
     "solve": Solve,

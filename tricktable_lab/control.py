@@ -86,7 +86,7 @@ def control_for(game: Game, seed: int, per_deal: PerDeal) -> Control | None:
     closeness = np.abs(greedy_margins(game, seed, 0, n) - usual)
     controls = np.stack([per_deal.luck.mean(axis=1), closeness - elsewhere.mean()], 1)
     shares = per_deal.share.mean(axis=1)
-    rates, weights = _without_luck(shares, controls)
+    rates, weights = without_luck(shares, controls)
     spread, left = (float(np.var(values, ddof=1)) / n for values in (shares, rates))
     if spread == 0:  # nothing to explain
         found, factor = rate_interval(shares), 1.0
@@ -97,10 +97,19 @@ def control_for(game: Game, seed: int, per_deal: PerDeal) -> Control | None:
     return Control(found.mean, (found.low, found.high), factor, named, size)
 
 
-def _without_luck(
+def without_luck(
     shares: npt.NDArray[np.float64], controls: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Takes the controls `[n, 2]` out of the shares `[n]`; also how much of each, on average."""
+    """Takes controls out of shares; how much of each is learnt on the other half of the deals.
+
+    Args:
+        shares: `[n] float64`, one a deal.
+        controls: `[n, k] float64`, each of mean 0.
+
+    Returns:
+        `[n] float64`, of the same mean as the shares; and `[k]`, what one unit of each control took
+        out, on average.
+    """
     corrected, weights = shares.copy(), []
     for half in (0, 1):
         learnt = np.column_stack([np.ones(len(shares[1 - half :: 2])), controls[1 - half :: 2]])

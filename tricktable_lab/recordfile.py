@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import json
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
@@ -72,7 +72,7 @@ class RecordFile:
         }
         self._games: dict[tuple[int, _Seating], _Game] = {}
         self._in_rounds = getattr(game.rules, "rounds_to_win", 1) > 1
-        self._read()
+        keep_lines(file, path, b'{"game": ', self._keep)
 
     def has(self, job: Job) -> bool:
         """Whether every game of a chunk was in the file when it was opened."""
@@ -104,22 +104,6 @@ class RecordFile:
 
     def _seating(self, a: int, b: int, me: int) -> _Seating:
         return tuple(self._names[a if player == me else b] for player in self._players)
-
-    def _read(self) -> None:
-        """Reads all games, and drops what follows the last whole one: a write that was cut off."""
-        self._file.seek(0)
-        whole = end = 0
-        for number, line in enumerate(self._file, start=1):
-            end += len(line)
-            if not line.endswith(b"\n"):
-                if not line.startswith(b'{"game": '[: len(line)]):
-                    raise RecordFileError(f"{self._path} line {number}: no record of a game")
-                break
-            if self._keep(line, number):
-                whole = end
-        if whole < end:
-            self._file.truncate(whole)
-        self._file.seek(0, os.SEEK_END)
 
     def _keep(self, line: bytes, number: int) -> bool:
         """Keeps what a line says; returns whether a game is whole with it."""
@@ -172,13 +156,54 @@ def record_file(
     if path is None:
         yield None
         return
+    with kept_file(path) as file:
+        yield RecordFile(file, path, game, seed, names, pairs)
+
+
+@contextlib.contextmanager
+def kept_file(path: Path) -> Iterator[BinaryIO]:
+    """Opens a file to read and to add to, new or to be gone on from, for nobody else meanwhile.
+
+    Raises:
+        OSError: it can't be opened for writing.
+        RecordFileError: another process has it.
+    """
     with path.open("ab+", buffering=0) as file:  # nothing left to fail when it is closed
         if fcntl is not None:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise RecordFileError(f"{path} is in use: another run is writing to it") from None
-        yield RecordFile(file, path, game, seed, names, pairs)
+        yield file
+
+
+def keep_lines(
+    file: BinaryIO, path: Path, opening: bytes, keep: Callable[[bytes, int], bool]
+) -> None:
+    """Reads a file line by line, and drops what a write that was cut off left at its end.
+
+    Args:
+        file: opened for reading and appending.
+        path: what it is called in errors.
+        opening: how every line begins.
+        keep: takes a line and its number; says whether the file may end there.
+
+    Raises:
+        RecordFileError: what is not whole at the end is no beginning of such a line.
+    """
+    file.seek(0)
+    whole = end = 0
+    for number, line in enumerate(file, start=1):
+        end += len(line)
+        if not line.endswith(b"\n"):
+            if not line.startswith(opening[: len(line)]):
+                raise RecordFileError(f"{path} line {number}: no record of a game")
+            break
+        if keep(line, number):
+            whole = end
+    if whole < end:
+        file.truncate(whole)
+    file.seek(0, os.SEEK_END)
 
 
 def chunks_in_order(

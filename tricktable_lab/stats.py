@@ -43,6 +43,33 @@ def rate_interval(shares: npt.NDArray[np.float64], confidence: float = 0.95) -> 
     return Interval(mean, max(0.0, mean - half), min(1.0, mean + half))
 
 
+def mean_interval(
+    values: npt.NDArray[np.float64], low: float, high: float, confidence: float = 0.95
+) -> Interval:
+    """Returns the mean of values that can't leave a range, with Student's t interval cut to it.
+
+    Where all values are the same there is no spread for t to measure. Then what is known is that
+    another value comes less often than 1 - ((1 - confidence) / 2) ** (1 / n), and it may lie
+    anywhere in the range.
+
+    Args:
+        values: `[n] float64`, n >= 1, one a deal.
+        low: the least that a value can be.
+        high: the most.
+        confidence: the chance that the interval is to cover the true mean.
+    """
+    n, mean = len(values), float(np.mean(values))
+    if n == 1:
+        return Interval(mean, low, high)
+    if values.min() == values.max():
+        other = 1 - ((1 - confidence) / 2) ** (1 / n)
+        return Interval(mean, mean - other * (mean - low), mean + other * (high - mean))
+    from scipy.special import stdtrit  # here: it takes a third of a second to import
+
+    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * float(np.std(values, ddof=1)) / n**0.5
+    return Interval(mean, max(low, mean - half), min(high, mean + half))
+
+
 def pair_counts(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """Counts the deals by what A won of their two games: 0, 1/2, 1, 3/2 or 2 of them.
 

@@ -8,7 +8,6 @@ deals whoever plays them; so the number of processes changes nothing, deal by de
 from __future__ import annotations
 
 import contextlib
-import itertools
 import pickle
 import sys
 from collections.abc import Generator, Iterator, Sequence
@@ -18,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tricktable_env.cards import Mask, Words
-from tricktable_env.game import ILLEGAL, NOBODY, RUNNING, Game, Player
+from tricktable_env.cards import Words
+from tricktable_env.game import ILLEGAL, NOBODY, RUNNING, Game
 from tricktable_env.opponents import Agent, Streams, decide, decision_streams, make_agent
 from tricktable_lab.luck import luck_of
 from tricktable_lab.replay import one_round, record_of, rules_of
-from tricktable_lab.workers import Job, share_out
+from tricktable_lab.workers import Job, in_order
 
 CHUNK_DEALS = 64
 """Deals played in lockstep. A constant: networks may round otherwise in batches of other sizes.
@@ -93,30 +92,12 @@ class Table:
         deal = np.repeat(np.arange(first, first + deals), num_players)
         seat_a = np.tile(np.arange(num_players), deals)
         states = dealt(game, self.seed, deal)
-        rows = np.arange(len(deal))
         notes = self._notes(a, b, states, deal, seat_a)
-        plies = np.zeros_like(deal)
-        with one_thread():
-            while rows.size:
-                players = game.players(states, rows)
-                views = game.views(states, rows, players)
-                masks = game.masks(views)
-                mine = players == seat_a[rows]
-                streams = _streams(self.seed, deal[rows], players, plies[rows])
-                actions = np.empty(len(rows), np.int64)
-                for who, chosen in ((a, np.flatnonzero(mine)), (b, np.flatnonzero(~mine))):
-                    if chosen.size:
-                        actions[chosen] = decide(
-                            self.agents[who], views[chosen], masks[chosen], streams[chosen]
-                        )
-                status, _ = game.step(states, rows, actions)
-                for i in np.flatnonzero(status == ILLEGAL):
-                    who = a if mine[i] else b
-                    self._refuse(masks[i], actions[i], deal[rows[i]], players[i], self.names[who])
-                if notes is not None:
-                    notes.step(states, rows, actions)
-                plies[rows] += 1
-                rows = rows[status == RUNNING]
+        whose = np.where(np.arange(num_players) == seat_a[:, None], 0, 1)
+        play_out(
+            *(game, states, [(self.names[who], self.agents[who]) for who in (a, b)], whose),
+            *(np.full(len(deal), self.seed, np.uint64), deal, np.zeros_like(deal), notes),
+        )
         return Chunk(
             first,
             _per_deal(game, states, seat_a, deals),
@@ -148,12 +129,57 @@ class Table:
         agents = [[self.names[a if p == me else b] for p in everyone] for me in seat_a]
         return _Notes(self.game, states, agents, self.seed, deal)
 
-    def _refuse(self, mask: Mask, action: int, deal: int, player: Player, name: str) -> None:
-        legal = ", ".join(self.game.action_text(int(i)) for i in np.flatnonzero(mask))
-        raise MatchError(
-            f"agent {name!r} chose {self.game.action_text(int(action))} as player {player} of deal "
-            f"{deal}, which is not legal; legal: {legal}"
-        )
+
+def play_out(
+    game: Game,
+    states: Words,
+    agents: Sequence[tuple[str, Agent]],
+    whose: npt.NDArray[np.int64],
+    seeds: npt.NDArray[np.uint64],
+    deal: npt.NDArray[np.int64],
+    plies: npt.NDArray[np.int64],
+    notes: _Notes | None = None,
+) -> None:
+    """Plays dealt games to their end in lockstep.
+
+    Args:
+        game: the game with its rules.
+        states: `[n, W] uint64`, changed in place.
+        agents: those who play, with what errors call them.
+        whose: `[n, P] int64`, which of them each player of a game is.
+        seeds: `[n] uint64`, from which the streams of a game's decisions come.
+        deal: `[n] int64`, the number of its deal.
+        plies: `[n] int64`, the number of its next decision; counts on in place.
+        notes: told of every decision.
+
+    Raises:
+        MatchError: an agent chose an illegal action.
+    """
+    rows = np.arange(len(states))
+    with one_thread():
+        while rows.size:
+            players = game.players(states, rows)
+            views = game.views(states, rows, players)
+            masks = game.masks(views)
+            mine = whose[rows, players]
+            streams = decision_streams(seeds[rows], deal[rows], players, plies[rows])
+            actions = np.empty(len(rows), np.int64)
+            for who, (_, agent) in enumerate(agents):
+                chosen = np.flatnonzero(mine == who)
+                if chosen.size:
+                    actions[chosen] = decide(agent, views[chosen], masks[chosen], streams[chosen])
+            status, _ = game.step(states, rows, actions)
+            for i in np.flatnonzero(status == ILLEGAL):
+                legal = ", ".join(game.action_text(int(a)) for a in np.flatnonzero(masks[i]))
+                raise MatchError(
+                    f"agent {agents[mine[i]][0]!r} chose {game.action_text(int(actions[i]))} as "
+                    f"player {players[i]} of deal {deal[rows[i]]}, which is not legal; legal: "
+                    f"{legal}"
+                )
+            if notes is not None:
+                notes.step(states, rows, actions)
+            plies[rows] += 1
+            rows = rows[status == RUNNING]
 
 
 def dealt(game: Game, seed: int, deals: npt.NDArray[np.int64]) -> Words:
@@ -283,23 +309,8 @@ def play_chunks(
         MatchError: an agent chose an illegal action.
         MatchOptionError: an agent that can't be sent to another process.
     """
-    jobs, order = itertools.tee(jobs)
-    few = list(itertools.islice(jobs, 2))
-    jobs = itertools.chain(few, jobs)
-    if workers == 1 or len(few) < 2:
-        for job in jobs:
-            yield table.play(*job)
-        return
     arguments = (table.game, agents, table.names, table.seed, table.records)
-    parcel = _pickled((table_of, arguments))
-    waiting: dict[Job, Chunk] = {}
-    wanted = next(order)
-    with contextlib.closing(share_out(parcel, jobs, workers)) as played:
-        for job, chunk in played:
-            waiting[job] = chunk
-            while wanted in waiting:
-                yield waiting.pop(wanted)
-                wanted = next(order, ())
+    yield from in_order(table, lambda: pickled((table_of, arguments)), jobs, workers)
 
 
 def compile_for(game: Game, *agents: Agent) -> None:
@@ -356,7 +367,12 @@ def name_of(agent: str | Agent) -> str:
     return agent if isinstance(agent, str) else type(agent).__name__
 
 
-def _pickled(parcel: object) -> bytes:
+def pickled(parcel: object) -> bytes:
+    """Packs what processes play with.
+
+    Raises:
+        MatchOptionError: an agent that can't be sent to another process.
+    """
     try:
         return pickle.dumps(parcel)
     except (pickle.PicklingError, AttributeError, TypeError) as error:

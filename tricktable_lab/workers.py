@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import multiprocessing
 import os
@@ -16,14 +17,48 @@ from typing import Any, Protocol, TypeAlias
 from tricktable_lab.interrupts import held_back
 
 Job: TypeAlias = tuple[int, ...]
-"""A chunk: the two agents, its first deal and the number of its deals."""
+"""A chunk: two numbers that say who plays what, its first deal and the number of its deals."""
 
 
 class Player(Protocol):
-    """What plays the chunks: the table of a match."""
+    """What plays the chunks: the table of a match, where the two numbers are the agents."""
 
-    def play(self, a: int, b: int, first: int, deals: int) -> Any:
+    def play(self, a: int, b: int, first: int, deals: int, /) -> Any:
         """Plays a chunk."""
+
+
+def in_order(
+    player: Player, parcel: Callable[[], bytes], jobs: Iterator[Job], workers: int
+) -> Generator[Any, None, None]:
+    """Plays chunks, here or in other processes.
+
+    Args:
+        player: what plays here.
+        parcel: packs what `share_out` takes; called only if there are other processes.
+        jobs: the chunks.
+        workers: processes.
+
+    Yields:
+        What playing the chunks gave, in the order of the jobs.
+
+    Raises:
+        BrokenProcessPool: a process died; every chunk before the first one lost has been yielded.
+    """
+    jobs, order = itertools.tee(jobs)
+    few = list(itertools.islice(jobs, 2))
+    jobs = itertools.chain(few, jobs)
+    if workers == 1 or len(few) < 2:
+        for job in jobs:
+            yield player.play(*job)
+        return
+    waiting: dict[Job, Any] = {}
+    wanted = next(order)
+    with contextlib.closing(share_out(parcel(), jobs, workers)) as played:
+        for job, chunk in played:
+            waiting[job] = chunk
+            while wanted in waiting:
+                yield waiting.pop(wanted)
+                wanted = next(order, ())
 
 
 def share_out(

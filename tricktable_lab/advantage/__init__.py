@@ -1,0 +1,1 @@
+"""The study of the trump-caller's advantage: `tricktable advantage`."""

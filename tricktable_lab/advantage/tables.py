@@ -1,0 +1,168 @@
+"""The report of the study as tables on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+HEADINGS = {
+    "start": "fair game",
+    "call": "calling",
+    "lead": "leading",
+    "together": "together",
+    "tie": "ties",
+}
+"""What the parts of the caller's share are called."""
+TIES = {"dealer": "the dealer's", "draw": "half each", "caller": "the caller's"}
+"""What the rules for ties are called."""
+CLAIMS = {
+    "share": "the caller's share",
+    "start": "the share in the fair game, less 50%",
+    "call": "what calling gives the caller",
+    "lead": "what the first lead gives the caller",
+    "together": "what calling and leading give together beyond their sum",
+    "tie": "what the rule for ties gives the caller",
+    "tie_as_played": "what handing over drawn rounds gives the caller",
+    "tie_known": "what playing for the rule for ties gives the caller",
+    "lead_after_call": "what the first lead gives the caller once trump is called",
+}
+"""What claims are about."""
+
+
+def tables(report: Mapping[str, Any]) -> Iterator[Table]:
+    """Makes the tables of a report; those of arms that nobody played are left out."""
+    agents = report["agents"]
+    yield _shares(report)
+    if agents[0]["split"]:
+        yield _split(agents)
+    if report["tricks"] % 2 == 0:
+        yield _ties(agents)
+    share_by = "The caller's share by"
+    arms = (
+        _arms(agents, "call_cards", f"{share_by} how many cards it saw at the call", "cards"),
+        _arms(agents, "trump", f"{share_by} how trump is found", "trump"),
+    )
+    yield from (table for table in arms if table is not None)
+    yield _seen(agents, "longest", f"{share_by} its longest suit among the cards seen", "cards")
+    yield _seen(agents, "honors", f"{share_by} its honors (A K Q J) among the cards seen", "honors")
+
+
+def claims(report: Mapping[str, Any]) -> Iterator[str]:
+    """Says what holds for all agents at once, a line each; nothing of a single agent."""
+    if len(report["agents"]) < 2:
+        return
+    for claim in report["claims"]:
+        what, (low, high) = CLAIMS[claim["part"]], claim["joint95"]
+        if claim["part"] == "share":
+            side, span = "50%", f"{100 * low:.1f}% to {100 * high:.1f}%"
+        else:
+            side, span = "0", f"{100 * low:+.1f} to {100 * high:+.1f} points"
+        said = {1: f"above {side} for all", -1: f"below {side} for all", 0: f"{side} for some"}
+        sure = "" if claim["sign"] else "perhaps "
+        yield f"{what}: {span}, {sure}{said[claim['sign']]}"
+
+
+def _shares(report: Mapping[str, Any]) -> Table:
+    rules = ", ".join(f"{k}={v}" for k, v in report["rules"].items())
+    table = Table(title=f"The caller, every agent against itself{f' ({rules})' if rules else ''}")
+    half = f"{report['tricks'] // 2}-{report['tricks'] // 2}"
+    for heading in ("agent", "deals", "caller wins", "95% interval", half, "tricks"):
+        table.add_column(
+            heading, justify="left" if heading == "agent" else "right", overflow="fold"
+        )
+    for agent in report["agents"]:
+        low, high = agent["share"]["ci95"]
+        table.add_row(
+            escape(agent["agent"]),
+            f"{agent['deals']:,}",
+            f"{agent['share']['mean']:.1%}",
+            f"{low:.1%} to {high:.1%}",
+            f"{agent['drawn']['mean']:.1%}" if report["tricks"] % 2 == 0 else "never",
+            f"{agent['arms'][0]['tricks']['mean']:.2f}",
+        )
+    return table
+
+
+def _split(agents: list[dict[str, Any]]) -> Table:
+    table = _across(agents, "50 + what each of this gives the caller = its share, in %", "")
+    for name, heading in HEADINGS.items():
+        table.add_row(heading, *(points(agent["split"][name]) for agent in agents))
+    table.add_section()
+    table.add_row("the caller's share", *(share(agent["share"]) for agent in agents))
+    return table
+
+
+def _ties(agents: list[dict[str, Any]]) -> Table:
+    title = "The caller's share by whose drawn rounds are: on the same plays, and if both know it"
+    table = _across(agents, title, "drawn rounds")
+    for tie, name in TIES.items():
+        table.add_row(name, *(f"{agent['as_played'][tie]['mean']:.1%}" for agent in agents))
+        known = [of_option(agent, "tie") for agent in agents]
+        if any(tie in arms for arms in known):
+            table.add_row("  known", *(_cell(arms, tie) for arms in known))
+    return table
+
+
+def of_option(agent: Mapping[str, Any], option: str) -> dict[Any, dict[str, Any]]:
+    """The arms of an agent that differ from that of the rules in one option alone, by its value.
+
+    That of the rules is among them.
+    """
+    base = agent["arms"][0]
+    rest = {"trump", "first_lead", "tie", "call_cards"} - {option}
+    if option == "trump":
+        rest -= {"call_cards"}  # there are none where nobody calls
+    alike = [arm for arm in agent["arms"] if all(arm[key] == base[key] for key in rest)]
+    return {arm[option]: arm for arm in alike if arm is base or arm[option] != base[option]}
+
+
+def _arms(agents: list[dict[str, Any]], option: str, title: str, heading: str) -> Table | None:
+    """A row a value of an option; None where it has one value only."""
+    found = [of_option(agent, option) for agent in agents]
+    values = list(dict.fromkeys(value for arms in found for value in arms))
+    if len(values) < 2:
+        return None
+    if option == "call_cards":
+        values.sort()
+    table = _across(agents, title, heading)
+    for value in values:
+        table.add_row(str(value), *(_cell(arms, value) for arms in found))
+    return table
+
+
+def _seen(agents: list[dict[str, Any]], key: str, title: str, heading: str) -> Table:
+    other = "honors" if key == "longest" else "longest"
+    table = _across(agents, title, heading)
+    found = [
+        {group[key]: group for group in agent["seen"] if group[other] is None} for agent in agents
+    ]
+    for value in sorted({value for groups in found for value in groups}):
+        table.add_row(str(value), *(_cell(groups, value) for groups in found))
+    return table
+
+
+def _across(agents: list[dict[str, Any]], title: str, heading: str) -> Table:
+    """An empty table with a column an agent."""
+    table = Table(heading, title=title)
+    for agent in agents:
+        table.add_column(escape(agent["agent"]), justify="right", overflow="fold")
+    return table
+
+
+def _cell(told: Mapping[Any, Mapping[str, Any]], value: Any) -> str:
+    return share(told[value]["share"]) if value in told else ""
+
+
+def points(estimate: Mapping[str, Any]) -> str:
+    """A part of the share in points of 100, with half of its interval."""
+    low, high = estimate["ci95"]
+    return f"{100 * estimate['mean'] + 0.0:+.1f} ± {50 * (high - low):.1f}"
+
+
+def share(estimate: Mapping[str, Any]) -> str:
+    """A share in percent, with half of its interval."""
+    low, high = estimate["ci95"]
+    return f"{100 * estimate['mean']:.1f} ± {50 * (high - low):.1f}"
