@@ -144,7 +144,12 @@ def _line(axes: Any, i: int, label: str, told: Mapping[Any, Mapping[str, Any]]) 
     means = [mean for mean, _ in found]
     errors = [[error[side][0] for _, error in found] for side in (0, 1)]
     axes.errorbar(
-        list(told), means, yerr=errors, marker="o", capsize=3, color=f"C{i % 10}", label=label
+        *(list(map(str, told)), means),
+        yerr=errors,
+        marker="o",
+        capsize=3,
+        color=f"C{i % 10}",
+        label=label,
     )
     axes.axhline(50, color=_GREY, linewidth=1)
     axes.grid(alpha=0.3)

@@ -42,12 +42,12 @@ def tables(report: Mapping[str, Any]) -> Iterator[Table]:
         yield _ties(agents)
     share_by = "The caller's share by"
     arms = (
-        _arms(agents, "call_cards", f"{share_by} how many cards it saw at the call", "cards"),
-        _arms(agents, "trump", f"{share_by} how trump is found", "trump"),
+        _arms(agents, "call_cards", f"{share_by} cards seen at the call", "cards"),
+        _arms(agents, "trump", f"{share_by} trump", "trump"),
     )
     yield from (table for table in arms if table is not None)
-    yield _seen(agents, "longest", f"{share_by} its longest suit among the cards seen", "cards")
-    yield _seen(agents, "honors", f"{share_by} its honors (A K Q J) among the cards seen", "honors")
+    yield _seen(agents, "longest", f"{share_by} the longest suit it saw", "cards")
+    yield _seen(agents, "honors", f"{share_by} the A K Q J it saw", "honors")
 
 
 def claims(report: Mapping[str, Any]) -> Iterator[str]:
@@ -60,9 +60,8 @@ def claims(report: Mapping[str, Any]) -> Iterator[str]:
             side, span = "50%", f"{100 * low:.1f}% to {100 * high:.1f}%"
         else:
             side, span = "0", f"{100 * low:+.1f} to {100 * high:+.1f} points"
-        said = {1: f"above {side} for all", -1: f"below {side} for all", 0: f"{side} for some"}
-        sure = "" if claim["sign"] else "perhaps "
-        yield f"{what}: {span}, {sure}{said[claim['sign']]}"
+        signs = {1: f"above {side}", -1: f"below {side}", 0: f"not on one side of {side}"}
+        yield f"for all agents, {what}: {span}; {signs[claim['sign']]}"
 
 
 def _shares(report: Mapping[str, Any]) -> Table:
@@ -87,7 +86,7 @@ def _shares(report: Mapping[str, Any]) -> Table:
 
 
 def _split(agents: list[dict[str, Any]]) -> Table:
-    table = _across(agents, "50 + what each of this gives the caller = its share, in %", "")
+    table = _across(agents, "50% and what the caller gets by ...", "")
     for name, heading in HEADINGS.items():
         table.add_row(heading, *(points(agent["split"][name]) for agent in agents))
     table.add_section()
@@ -96,13 +95,13 @@ def _split(agents: list[dict[str, Any]]) -> Table:
 
 
 def _ties(agents: list[dict[str, Any]]) -> Table:
-    title = "The caller's share by whose drawn rounds are: on the same plays, and if both know it"
+    title = "The caller's share by whose drawn rounds are"
     table = _across(agents, title, "drawn rounds")
     for tie, name in TIES.items():
         table.add_row(name, *(f"{agent['as_played'][tie]['mean']:.1%}" for agent in agents))
         known = [of_option(agent, "tie") for agent in agents]
         if any(tie in arms for arms in known):
-            table.add_row("  known", *(_cell(arms, tie) for arms in known))
+            table.add_row("  both know it", *(_cell(arms, tie) for arms in known))
     return table
 
 
