@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tricktable_env import __version__
 from tricktable_lab.advantage.arms import Arm
 from tricktable_lab.advantage.deals import paired, seen_at_call
 from tricktable_lab.advantage.effects import (
@@ -48,6 +49,7 @@ def report_of(kept: Kept, seconds: float) -> dict[str, Any]:
     base = study.arms[0]
     return {
         "study": "advantage",
+        "version": __version__,
         "rules": rules_of(base.game(study.rules)),
         "tricks": study.rules.tricks,
         "seed": study.seed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -83,8 +84,16 @@ class Advantage:
             played = sum(agent["games"] for agent in report["agents"]) if report else 0
             code = complain(f"{stop} after {played:,} of {study.games:,} games", FAILED)
         if report is not None:
-            self._show(report)
+            self._show({"command": self.command(study), **report})
         return code
+
+    def command(self, study: Study) -> str:
+        """The command that gives the same report, workers and files left out."""
+        agents = [f"{spec}@{n}" for spec, n in zip(study.agents, study.deals, strict=True)]
+        words = ["--agents", ",".join(agents), "--arms", self.arms, "--seed", str(self.seed)]
+        for option, values in (("--arm", self.arm), ("--rule", self.rule)):
+            words += [word for value in values for word in (option, value)]
+        return shlex.join(["tricktable", "advantage", *words])
 
     def _study(self) -> Study:
         from tricktable_lab.advantage.arms import arms_of, check_rules, read_arm
