@@ -197,7 +197,7 @@ def keep_lines(
         end += len(line)
         if not line.endswith(b"\n"):
             if not line.startswith(opening[: len(line)]):
-                raise RecordFileError(f"{path} line {number}: no record of a game")
+                raise RecordFileError(f"{path} line {number}: no record")
             break
         if keep(line, number):
             whole = end

@@ -161,18 +161,18 @@ def play_out(
             players = game.players(states, rows)
             views = game.views(states, rows, players)
             masks = game.masks(views)
-            mine = whose[rows, players]
+            acting = whose[rows, players]
             streams = decision_streams(seeds[rows], deal[rows], players, plies[rows])
             actions = np.empty(len(rows), np.int64)
             for who, (_, agent) in enumerate(agents):
-                chosen = np.flatnonzero(mine == who)
+                chosen = np.flatnonzero(acting == who)
                 if chosen.size:
                     actions[chosen] = decide(agent, views[chosen], masks[chosen], streams[chosen])
             status, _ = game.step(states, rows, actions)
             for i in np.flatnonzero(status == ILLEGAL):
                 legal = ", ".join(game.action_text(int(a)) for a in np.flatnonzero(masks[i]))
                 raise MatchError(
-                    f"agent {agents[mine[i]][0]!r} chose {game.action_text(int(actions[i]))} as "
+                    f"agent {agents[acting[i]][0]!r} chose {game.action_text(int(actions[i]))} as "
                     f"player {players[i]} of deal {deal[rows[i]]}, which is not legal; legal: "
                     f"{legal}"
                 )
