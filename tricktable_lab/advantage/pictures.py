@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tricktable_lab.advantage.effects import SUM
-from tricktable_lab.advantage.tables import HEADINGS, of_option
+from tricktable_lab.advantage.tables import HEADINGS, kinds, of_option
 from tricktable_lab.pictures import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Report: TypeAlias = Mapping[str, Any]
-MIN_GAMES = 30
-"""Kinds of hands with fewer games are not drawn."""
 _GREY = "0.5"
 
 
@@ -89,14 +87,12 @@ def seen(report: Report) -> Figure:
     """The caller's share by what it saw at the call: its longest suit, and its honors."""
     figure = new_figure((10, 4))
     panels = figure.subplots(1, 2, sharey=True)
-    for axes, key, other, said in (
-        (panels[0], "longest", "honors", "longest suit among the cards seen"),
-        (panels[1], "honors", "longest", "honors (A K Q J) among the cards seen"),
+    for axes, key, said in (
+        (panels[0], "longest", "longest suit among the cards seen"),
+        (panels[1], "honors", "honors (A K Q J) among the cards seen"),
     ):
         for i, agent in enumerate(report["agents"]):
-            kinds = [kind for kind in agent["seen"] if kind[other] is None]
-            kinds = [kind for kind in kinds if kind["games"] >= MIN_GAMES]
-            _line(axes, i, agent["agent"], {kind[key]: kind["share"] for kind in kinds})
+            _line(axes, i, agent["agent"], kinds(agent, key))
         axes.set(xlabel=said)
     panels[0].set(ylabel="the caller wins, %")
     panels[0].legend(fontsize="small")

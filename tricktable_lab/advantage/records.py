@@ -8,6 +8,7 @@ adds lines to it.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -40,11 +41,9 @@ class Kept:
         self.study = study
         self._file: BinaryIO | None = None
         self._path: Path | None = None
-        self._played = {
-            (agent, arm): Chunk(np.full((deals, 2), _UNPLAYED, np.int8), np.zeros(deals, np.int32))
-            for agent, deals in zip(study.agents, study.deals, strict=True)
-            for arm in study.arms
-        }
+        self._wanted = dict(zip(study.agents, study.deals, strict=True))
+        keys = itertools.product(study.agents, study.arms)
+        self._played = {key: _unplayed(0) for key in keys}
         same = {"trump", "first_lead", "tie", "call_cards"}
         self._deck = {k: v for k, v in asdict(study.rules).items() if k not in same}
 
@@ -75,9 +74,7 @@ class Kept:
     def of(self, agent: str) -> dict[Arm, Chunk]:
         """What an agent played: the first deals, as many as it played in every arm."""
         played = {arm: self._played[agent, arm] for arm in self.study.arms}
-        unplayed = np.stack([(chunk.tricks == _UNPLAYED).any(axis=1) for chunk in played.values()])
-        gaps = np.flatnonzero(unplayed.any(axis=0))
-        whole = int(gaps[0]) if gaps.size else unplayed.shape[1]
+        whole = min(map(_whole, played.values()))
         return {arm: Chunk(part.tricks[:whole], part.luck[:whole]) for arm, part in played.items()}
 
     def read(self, file: BinaryIO, path: Path) -> None:
@@ -93,8 +90,17 @@ class Kept:
     def _part(self, job: Job) -> tuple[tuple[str, Arm], Any, Any]:
         agent, arm, first, deals = job
         key = self.study.agents[agent], self.study.arms[arm]
-        played = self._played[key]
+        played = self._with_room(key, first + deals)
         return key, played.tricks[first : first + deals], played.luck[first : first + deals]
+
+    def _with_room(self, key: tuple[str, Arm], deals: int) -> Chunk:
+        """What was played of an agent in an arm, with room for so many deals."""
+        played = self._played[key]
+        if len(played.luck) < deals:
+            more = _unplayed(max(deals, 2 * len(played.luck)) - len(played.luck))
+            pairs = zip(played, more, strict=True)
+            played = self._played[key] = Chunk(*(np.concatenate(pair) for pair in pairs))
+        return played
 
     def _keep(self, line: bytes, number: int) -> bool:
         try:
@@ -127,11 +133,22 @@ class Kept:
         for values, low, high in ((tricks, 0, rules.tricks), (luck, -(2**31), 2**31 - 1)):
             if values.dtype.kind != "i" or values.min() < low or values.max() > high:
                 raise ValueError(f"{values.tolist()[0]} ... are no numbers from {low} to {high}")
-        kept = self._played.get((told["agent"], Arm.of(rules)))
-        if kept is not None:
-            room = max(0, len(kept.luck) - first)
-            kept.tricks[first : first + len(luck)] = tricks[:room]
-            kept.luck[first : first + len(luck)] = luck[:room]
+        agent, arm = told["agent"], Arm.of(rules)
+        room = self._wanted[agent] - first if (agent, arm) in self._played else 0
+        if room > 0:
+            kept = self._with_room((agent, arm), first + min(room, len(luck)))
+            kept.tricks[first : first + room][: len(luck)] = tricks[:room]
+            kept.luck[first : first + room][: len(luck)] = luck[:room]
+
+
+def _unplayed(deals: int) -> Chunk:
+    return Chunk(np.full((deals, 2), _UNPLAYED, np.int8), np.zeros(deals, np.int32))
+
+
+def _whole(played: Chunk) -> int:
+    """How many deals have been played before the first that has not."""
+    gaps = np.flatnonzero(played.tricks[:, 0] == _UNPLAYED)
+    return int(gaps[0]) if gaps.size else len(played.luck)
 
 
 def _rules(told: dict[str, Any]) -> Rules:

@@ -8,6 +8,8 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
+MIN_GAMES = 30
+"""Kinds of hands with fewer games are not shown."""
 HEADINGS = {
     "start": "fair game",
     "call": "calling",
@@ -100,7 +102,7 @@ def _ties(agents: list[dict[str, Any]]) -> Table:
     for tie, name in TIES.items():
         table.add_row(name, *(f"{agent['as_played'][tie]['mean']:.1%}" for agent in agents))
         known = [of_option(agent, "tie") for agent in agents]
-        if any(tie in arms for arms in known):
+        if tie != agents[0]["arms"][0]["tie"] and any(tie in arms for arms in known):
             table.add_row("  both know it", *(_cell(arms, tie) for arms in known))
     return table
 
@@ -133,14 +135,27 @@ def _arms(agents: list[dict[str, Any]], option: str, title: str, heading: str) -
 
 
 def _seen(agents: list[dict[str, Any]], key: str, title: str, heading: str) -> Table:
-    other = "honors" if key == "longest" else "longest"
     table = _across(agents, title, heading)
-    found = [
-        {group[key]: group for group in agent["seen"] if group[other] is None} for agent in agents
-    ]
-    for value in sorted({value for groups in found for value in groups}):
-        table.add_row(str(value), *(_cell(groups, value) for groups in found))
+    found = [kinds(agent, key) for agent in agents]
+    for value in sorted({value for shares in found for value in shares}):
+        cells = (share(shares[value]) if value in shares else "" for shares in found)
+        table.add_row(str(value), *cells)
     return table
+
+
+def kinds(agent: Mapping[str, Any], key: str) -> dict[int, dict[str, Any]]:
+    """The caller's share by one thing that it saw at the call, where it saw that often enough.
+
+    Args:
+        agent: of the report.
+        key: `longest` or `honors`.
+    """
+    other = "honors" if key == "longest" else "longest"
+    return {
+        kind[key]: kind["share"]
+        for kind in agent["seen"]
+        if kind[other] is None and kind["games"] >= MIN_GAMES
+    }
 
 
 def _across(agents: list[dict[str, Any]], title: str, heading: str) -> Table:
