@@ -98,8 +98,8 @@ class Kept:
         played = self._played[key]
         if len(played.luck) < deals:
             more = _unplayed(max(deals, 2 * len(played.luck)) - len(played.luck))
-            pairs = zip(played, more, strict=True)
-            played = self._played[key] = Chunk(*(np.concatenate(pair) for pair in pairs))
+            tricks = np.concatenate([played.tricks, more.tricks])
+            played = self._played[key] = Chunk(tricks, np.concatenate([played.luck, more.luck]))
         return played
 
     def _keep(self, line: bytes, number: int) -> bool:
