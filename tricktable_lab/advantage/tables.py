@@ -47,9 +47,11 @@ def tables(report: Mapping[str, Any]) -> Iterator[Table]:
         _arms(agents, "call_cards", f"{share_by} cards seen at the call", "cards"),
         _arms(agents, "trump", f"{share_by} trump", "trump"),
     )
-    yield from (table for table in arms if table is not None)
-    yield _seen(agents, "longest", f"{share_by} the longest suit it saw", "cards")
-    yield _seen(agents, "honors", f"{share_by} the A K Q J it saw", "honors")
+    seen = (
+        _seen(agents, "longest", f"{share_by} the longest suit it saw", "cards"),
+        _seen(agents, "honors", f"{share_by} the A K Q J it saw", "honors"),
+    )
+    yield from (table for table in (*arms, *seen) if table is not None)
 
 
 def claims(report: Mapping[str, Any]) -> Iterator[str]:
@@ -134,13 +136,14 @@ def _arms(agents: list[dict[str, Any]], option: str, title: str, heading: str) -
     return table
 
 
-def _seen(agents: list[dict[str, Any]], key: str, title: str, heading: str) -> Table:
+def _seen(agents: list[dict[str, Any]], key: str, title: str, heading: str) -> Table | None:
+    """A row a value of what was seen; None where no kind of hand came often enough."""
     table = _across(agents, title, heading)
     found = [kinds(agent, key) for agent in agents]
     for value in sorted({value for shares in found for value in shares}):
         cells = (share(shares[value]) if value in shares else "" for shares in found)
         table.add_row(str(value), *cells)
-    return table
+    return table if table.row_count else None
 
 
 def kinds(agent: Mapping[str, Any], key: str) -> dict[int, dict[str, Any]]:
