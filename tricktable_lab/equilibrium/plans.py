@@ -73,6 +73,11 @@ def learn(side: Side, brings: Floats, odds: Floats, regrets: Floats) -> None:
     regret.learn(*decisions, 0, side.calls, brings, odds, regrets)
 
 
+def add(sums: Floats, weight: float, plan: Floats) -> None:
+    """Adds a plan with its weight to a sum of plans."""
+    regret.add(sums, float(weight), plan)
+
+
 def best_reply(tree: Tree, seat: int, plan: Floats) -> float:
     """What the best reply of a seat to a plan of the other brings it."""
     side = tree.sides[seat]

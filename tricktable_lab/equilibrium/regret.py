@@ -145,3 +145,10 @@ def settle(
         reach = plan[parent[j]]
         for i in range(first[j], first[j] + count[j]):
             odds[i] = plan[i] / reach if reach > 0.0 else 1.0 / count[j]
+
+
+@kernel
+def add(sums: np.ndarray, weight: float, plan: np.ndarray) -> None:
+    """Adds a plan with its weight: `[sequences] float64` both."""
+    for i in range(sums.shape[0]):
+        sums[i] += weight * plan[i]

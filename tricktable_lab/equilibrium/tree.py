@@ -238,8 +238,7 @@ class _Walker:
     """Walks tables, one after the other; what the last one gave is in `room`, up to `counters`."""
 
     def __init__(self, game: Tableau, deals: Deals, flags: int, remember: bool) -> None:
-        self.game, self.deals = game, deals
-        self.copies = deals.splits if remember else 1
+        self.game, self.deals, self.remember = game, deals, remember
         self.flags = flags | (w.MARGIN if game.rules.reward == "margin" else 0)
         self.room = _Room(flags & w.VIEWS != 0)
         self.counters = np.zeros(w.COUNTERS, np.int64)
@@ -270,7 +269,8 @@ class _Walker:
         self, table: Table, start: Callable[[CardSet, CardSet], int]
     ) -> tuple[Words, Integers, int]:
         """States and rows of a table before the first play, and the number of kinds of hands."""
-        deals, copies = self.deals, self.copies
+        deals = self.deals
+        copies = deals.splits if self.remember else 1
         hands = deals.hands(table)
         parts = [subsets_of(hand, deals.seen)[:copies] for hand in hands.tolist()]
         kinds = [(hand, seen) for hand, own in zip(hands.tolist(), parts, strict=True) for seen in own]
@@ -280,8 +280,8 @@ class _Walker:
         seen = cards[mine, 1]
         pairs = np.stack([cards[mine, 0], hands[theirs]], 1).astype(np.int64)
         orders = deck_orders(deals.rules, table.up, pairs, seen)
-        if copies == 1 < deals.splits:
-            seen = np.zeros_like(seen)  # forgotten
+        if not self.remember:
+            seen = np.zeros_like(seen)
         states = np.empty((len(pairs), WORDS), np.uint64)
         new = self.game.new(np.zeros(1, np.uint64))[0]
         deal_states(new, orders, seen, table.trump, deals.calls, states)
