@@ -28,7 +28,7 @@ from agents.worlds import MAX_WORLDS, check_number
 from tricktable_env.cards import Mask, Words
 from tricktable_env.files import write_whole
 from tricktable_env.game import Game
-from tricktable_env.opponents import Streams
+from tricktable_env.opponents import AgentSpecError, Streams
 
 FORMAT = 1
 """Version of the settings file; it goes up when older programs would misread a newer file."""
@@ -78,6 +78,24 @@ class NetworkAgent:
     def act_batch(self, views: Words, masks: Mask, streams: Streams) -> npt.NDArray[np.int64]:
         """Chooses an action for each view `[B, W]`; `[B] int64`."""
         return self._choose(views, masks, streams, streams.keys if self._look_ahead else None)
+
+    def odds(self, views: Words, masks: Mask) -> npt.NDArray[np.float64]:
+        """How likely it takes each action: `[B, A] float64`, for views `[B, W]`.
+
+        Raises:
+            AgentSpecError: it looks ahead, into worlds that are drawn.
+        """
+        if self._look_ahead is not None:
+            raise AgentSpecError(
+                "a policy that looks ahead draws worlds; worlds=0 is the network alone"
+            )
+        observations, _ = self.game.encode(views)
+        with torch.inference_mode():
+            logits, _ = self.network(torch.from_numpy(observations))
+        chances = functional.softmax(logits.double(), 1).numpy() * masks
+        if not self.sample:
+            chances = np.eye(masks.shape[1])[chances.argmax(1)]
+        return chances / chances.sum(1, keepdims=True)
 
     def _choose(
         self, views: Words, masks: Mask, streams: Any, keys: Words | None

@@ -34,6 +34,10 @@ class RandomAgent:
         _draw_actions(masks, streams.keys.copy(), actions)
         return actions
 
+    def odds(self, views: Words, masks: Mask) -> npt.NDArray[np.float64]:
+        """How likely each action is: `[B, A] float64`."""
+        return masks / masks.sum(1, keepdims=True, dtype=np.float64)
+
     @property
     def kernel(self) -> Any:
         """Draws one action for a view; see `Agent`."""

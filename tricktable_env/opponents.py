@@ -59,7 +59,9 @@ class Agent(Protocol):
     An agent may also have `act_batch(views [B, W], masks [B, A], streams: Streams) -> [B] int64`,
     which `decide` prefers; and `kernel`, a compiled function (`tricktable_env.jit.kernel`) of
     (view `[W] uint64`, mask `[A] int8`, words `[1] uint64`, the random stream) to an action, which
-    chooses as `act_batch` does and which the environments call without Python in between.
+    chooses as `act_batch` does and which the environments call without Python in between. One that
+    draws its actions may say how likely each is: `odds(views [B, W], masks [B, A]) -> [B, A]
+    float64`, which its exact evaluation needs (`tricktable equilibrium`).
 
     A class that a spec can name is called `Class(game, **options)`; its options are the annotated
     parameters of `__init__` (int, float, str, bool, or one of them or None), and the first line of

@@ -21,6 +21,7 @@ from tricktable_lab.commands.advantage import Advantage
 from tricktable_lab.commands.agents import Agents
 from tricktable_lab.commands.analyse import Analyse
 from tricktable_lab.commands.bench import Bench
+from tricktable_lab.commands.equilibrium import Equilibrium
 from tricktable_lab.commands.match import Match
 from tricktable_lab.commands.options import DONE, FAILED, MISUSED, Command, UsageError, complain
 from tricktable_lab.commands.play import Play
@@ -38,6 +39,7 @@ COMMANDS: dict[str, Callable[..., Command]] = {
     "replay": Replay,
     "analyse": Analyse,
     "solve": Solve,
+    "equilibrium": Equilibrium,
     "agents": Agents,
     "play": Play,
     "bench": Bench,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tricktable_lab.match import Progress
@@ -47,3 +47,25 @@ def counting(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, completed=done)
+
+
+@contextlib.contextmanager
+def stages() -> Iterator[Callable[[str, int, int, str], None]]:
+    """Bars on stderr for work that has stages, each with a count and a word, where a person looks."""
+    if not sys.stderr.isatty():
+        yield lambda stage, done, total, word: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    more = (TextColumn("{task.fields[word]}"), TimeElapsedColumn())
+    tasks: dict[str, Any] = {}
+    with Progress(*columns, *more, console=Console(stderr=True), transient=True) as bar:
+
+        def show(stage: str, done: int, total: int, word: str) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(stage, word=word)
+            bar.update(tasks[stage], completed=done, total=total, word=word)
+
+        yield show

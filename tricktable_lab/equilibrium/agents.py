@@ -23,6 +23,10 @@ Odds: TypeAlias = Callable[[Words, Mask], Floats]
 """A policy: views `[n, WORDS]` and masks `[n, A]` to probabilities `[n, A]`, 0 if not legal."""
 
 
+_ROWS = 4096
+"""How many decisions an agent is asked for at a time."""
+
+
 class AgentOddsError(ValueError):
     """An agent whose choices are drawn, and that does not say how likely each is."""
 
@@ -42,8 +46,10 @@ def worth_of(game: Tableau, odds: Odds, watch: Watch | None = None) -> Worth:
     given: tuple[list[Floats], list[Floats]] = ([np.ones(1)], [np.ones(1)])
 
     def ask(questions: Questions) -> None:
-        masks = masks_of(questions.actions)
-        given[questions.seat].append(odds(questions.views, masks)[masks == 1])
+        for start in range(0, len(questions.views), _ROWS):
+            rows = slice(start, start + _ROWS)
+            masks = masks_of(questions.actions[rows])
+            given[questions.seat].append(odds(questions.views[rows], masks)[masks == 1])
 
     tree = build(game, solving=False, symmetric=False, remember=True, ask=ask, watch=watch)
     caller, dealer = (
@@ -66,8 +72,6 @@ def odds_of_agent(agent: Any, name: str) -> Odds:
     """
 
     def odds(views: Words, masks: Mask) -> Floats:
-        if not len(views):
-            return np.zeros(masks.shape)
         if hasattr(agent, "odds"):
             return np.asarray(agent.odds(views, masks), np.float64)
         first, second = (

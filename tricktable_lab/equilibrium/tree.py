@@ -11,21 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from tricktable_env.cards import CardSet, Words
 from tricktable_env.tableau import Rules, Tableau
-from tricktable_env.tableau.infostate import view_of
-from tricktable_env.tableau.state import CALL, CALLER, DEALER, WORDS
+from tricktable_env.tableau.state import CALLER, DEALER
 from tricktable_lab.equilibrium import walk as w
-from tricktable_lab.equilibrium.deals import Deals, Table, deal_states, deck_orders, subsets_of
-from tricktable_lab.equilibrium.endings import FRAME
+from tricktable_lab.equilibrium.deals import Deals
+from tricktable_lab.equilibrium.opening import Opening
+from tricktable_lab.equilibrium.walker import Questions, Walker, Watch, call_questions
 
-Integers = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
+Indices: TypeAlias = npt.NDArray[np.int32]
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 def _none() -> Indices:
@@ -68,54 +68,12 @@ class Tree:
     paid: npt.NDArray[np.int32]
     """`[E] int32`, what the caller is paid, summed over all deals that end so."""
     scale: float
-    """The caller's reward: `paid`, times how often both sequences are followed, summed, times this."""
+    """The caller's reward is this times the sum of `paid`, each times how often both sequences are
+    followed."""
 
 
-@dataclass(frozen=True)
-class Questions:
-    """What a seat is to decide, in the order of its decisions."""
-
-    seat: int
-    """0 the caller, 1 the dealer."""
-    views: Words
-    """`[n, WORDS] uint64`, what it has seen."""
-    actions: Words
-    """`[n] uint64`, the legal actions as a set."""
-
-
-Ask = Callable[[Questions], None]
-"""Told of all decisions, some at a time."""
-Watch = Callable[[int, int], None]
-"""Called with the tables done and all tables."""
-
-
-@dataclass(frozen=True)
-class Size:
-    """How large a game is, all of it."""
-
-    leaves: int
-    """Ways for a round to go, deals included."""
-    information_states: tuple[int, int]
-    """Of the caller and of the dealer, those without a choice included."""
-
-
-def count(game: Tableau, watch: Watch | None = None) -> Size:
-    """Counts a game's leaves and information states by walking through it."""
-    deals = Deals(game.rules, symmetric=True)
-    walker = _Walker(game, deals, 0, False)
-    tables = deals.tables()
-    leaves, states = 0, [len(deals.calls_of()) if deals.calls else 0, 0]
-    copies = [deals.splits if deals.calls else 1, 1]
-    for i, table in enumerate(tables):
-        before = walker.counters.copy()
-        walker.walk(table, lambda hand, seen: 0)
-        new = walker.counters - before
-        leaves += int(new[w.LEAVES]) * copies[CALLER]
-        for seat in (CALLER, DEALER):
-            states[seat] += int(new[w.STATES + seat]) * copies[seat] * table.alike
-        if watch is not None:
-            watch(i + 1, len(tables))
-    return Size(leaves, (states[0], states[1]))
+Ask: TypeAlias = Callable[[Questions], None]
+"""Told of all decisions, some at a time. The arrays are written to again later."""
 
 
 def build(
@@ -140,156 +98,24 @@ def build(
     assert not (symmetric and (remember or ask is not None))
     deals = Deals(game.rules, symmetric)
     flags = w.CUT | (w.SOLVE if solving else 0) | (w.VIEWS if ask is not None else 0)
-    walker, tables = _Walker(game, deals, flags, remember), deals.tables()
-    opening = _Opening(deals, tables, remember)
+    walker, tables = Walker(game, deals, flags, remember), deals.tables()
+    opening = Opening(deals, tables, remember)
     walker.counters[w.SEQUENCES] = opening.sequences
     if ask is not None and deals.calls:
-        ask(_call_questions(game, deals))
+        ask(call_questions(game, deals))
     parts = _Parts()
     for i, table in enumerate(tables):
-        walker.walk(table, lambda hand, seen, i=i: opening.start(i, hand, seen))  # type: ignore[misc]
+        walker.walk(table, partial(opening.start, i))
         parts.take(walker)
         if ask is not None:
             for seat in (CALLER, DEALER):
                 ask(walker.questions(seat))
         if watch is not None:
             watch(i + 1, len(tables))
-    return parts.tree(game.rules, deals, opening, walker, remember)
-
-
-class _Opening:
-    """The caller's sequences before the first play: the calls, and a hand with its trump.
-
-    Args:
-        deals: the deals.
-        tables: those that are walked.
-        remember: the caller remembers what it saw; then a play follows a call at once.
-    """
-
-    def __init__(self, deals: Deals, tables: list[Table], remember: bool) -> None:
-        self._deals, self._tables, self._remember = deals, tables, remember
-        self.sequences, self.first, self.count = 1, [], []
-        self._call: dict[tuple[CardSet, int], tuple[int, float]] = {}
-        self._entries: dict[tuple[int, CardSet], int] = {}
-        self.links: list[tuple[int, int, float]] = []
-        if deals.calls:
-            self._open_calls()
-        if deals.calls and not remember:
-            for i, table in enumerate(tables):
-                for hand in deals.hands(table).tolist():
-                    self._enter(i, hand)
-
-    def _open_calls(self) -> None:
-        seen = self._deals.calls_of()
-        firsts: dict[CardSet, int] = {}
-        for cards, (stands, classes) in seen.items():
-            if cards == stands:
-                firsts[cards] = self.sequences
-                self.first.append(self.sequences)
-                self.count.append(len(classes))
-                self.sequences += len(classes)
-        for cards, (stands, _) in seen.items():
-            for trump in self._deals.trumps:
-                suit = self._deals.renamed_call(cards, trump)
-                classes = seen[stands][1]
-                at = next(n for n, members in enumerate(classes) if suit in members)
-                self._call[cards, trump] = firsts[stands] + at, 1 / len(classes[at])
-
-    def _enter(self, table: int, hand: CardSet) -> None:
-        entry = self._entries[table, hand] = self.sequences
-        self.sequences += 1
-        for seen in subsets_of(hand, self._deals.seen):
-            call, share = self._call[seen, self._tables[table].trump]
-            self.links.append((entry, call, share / self._deals.splits))
-
-    def start(self, table: int, hand: CardSet, seen: CardSet) -> int:
-        """The sequence with which the caller comes to the first play."""
-        if not self._deals.calls:
-            return 0
-        if self._remember:
-            return self._call[seen, self._tables[table].trump][0]
-        return self._entries[table, hand]
-
-
-@dataclass
-class _Room:
-    """Arrays that the walk writes to, larger when it asks for it."""
-
-    views_wanted: bool
-    size: int = 1 << 12
-
-    def __post_init__(self) -> None:
-        self.ends = np.empty((self.size, 3), np.int64)
-        self.parents = np.empty((2, self.size), np.int64)
-        self.counts = np.empty((2, self.size), np.int64)
-        self.actions = np.empty((2, self.size), np.uint64)
-        self.views = np.empty((2, self.size if self.views_wanted else 0, WORDS), np.uint64)
-
-    def grow(self) -> None:
-        """Doubles them, keeping what they hold."""
-        old, self.size = dict(vars(self)), 2 * self.size
-        self.__post_init__()
-        self.ends[: len(old["ends"])] = old["ends"]
-        for name in ("parents", "counts", "actions", "views"):
-            getattr(self, name)[:, : old[name].shape[1]] = old[name]
-
-
-class _Walker:
-    """Walks tables, one after the other; what the last one gave is in `room`, up to `counters`."""
-
-    def __init__(self, game: Tableau, deals: Deals, flags: int, remember: bool) -> None:
-        self.game, self.deals, self.remember = game, deals, remember
-        self.flags = flags | (w.MARGIN if game.rules.reward == "margin" else 0)
-        self.room = _Room(flags & w.VIEWS != 0)
-        self.counters = np.zeros(w.COUNTERS, np.int64)
-        self.counters[w.SEQUENCES : w.SEQUENCES + 2] = 1
-
-    def walk(self, table: Table, start: Callable[[CardSet, CardSet], int]) -> None:
-        """Walks a table; a hand begins with the caller's sequence that `start` tells of it."""
-        counters, room = self.counters, self.room
-        counters[[w.DEPTH, w.STAMP, w.ENDS, w.DECISIONS, w.DECISIONS + 1]] = 0
-        states, rows, kinds = self._first_place(table, start)
-        n, levels = len(rows), 2 * self.game.rules.tricks + 1
-        arena = np.empty((n * levels, WORDS), np.uint64), np.zeros((n * levels, w.ROW), np.int64)
-        arena[0][:n], arena[1][:n] = states, rows
-        places = np.zeros((levels, w.PLACE), np.int64)
-        places[0, w.HIGH], places[0, w.PLAY] = n, w.NO_CHOICE
-        marks = np.zeros((2, 3, kinds), np.int64)
-        deep, frames = np.empty((levels, WORDS), np.uint64), np.empty((levels, FRAME), np.int64)
-        work = *arena, places, marks, deep, frames, counters, self.flags
-        while not w.walk(*work, room.ends, room.parents, room.counts, room.actions, room.views):
-            room.grow()
-
-    def questions(self, seat: int) -> Questions:
-        """The decisions of a seat in the last walk."""
-        n = self.counters[w.DECISIONS + seat]
-        return Questions(seat, self.room.views[seat, :n], self.room.actions[seat, :n])
-
-    def _first_place(
-        self, table: Table, start: Callable[[CardSet, CardSet], int]
-    ) -> tuple[Words, Integers, int]:
-        """States and rows of a table before the first play, and the number of kinds of hands."""
-        deals = self.deals
-        copies = deals.splits if self.remember else 1
-        hands = deals.hands(table)
-        parts = [subsets_of(hand, deals.seen)[:copies] for hand in hands.tolist()]
-        kinds = [(hand, seen) for hand, own in zip(hands.tolist(), parts, strict=True) for seen in own]
-        begins = np.array([start(hand, seen) for hand, seen in kinds])
-        cards = np.array(kinds, np.uint64).reshape(-1, 2)
-        mine, theirs = np.nonzero(cards[:, None, 0] & hands[None, :] == 0)
-        seen = cards[mine, 1]
-        pairs = np.stack([cards[mine, 0], hands[theirs]], 1).astype(np.int64)
-        orders = deck_orders(deals.rules, table.up, pairs, seen)
-        if not self.remember:
-            seen = np.zeros_like(seen)
-        states = np.empty((len(pairs), WORDS), np.uint64)
-        new = self.game.new(np.zeros(1, np.uint64))[0]
-        deal_states(new, orders, seen, table.trump, deals.calls, states)
-        rows = np.zeros((len(pairs), w.ROW), np.int64)
-        rows[:, w.KIND], rows[:, w.KIND + 1] = mine, theirs
-        rows[:, w.SEQUENCE] = begins[mine]
-        rows[:, w.WAYS] = deals.ways * table.alike
-        return states, rows, max(len(kinds), len(hands))
+    drawn = len(deals.trumps) if game.rules.trump == "random" else 1
+    return parts.tree(
+        game.rules, opening, deals.total * drawn * (deals.splits if remember else 1)
+    )
 
 
 class _Parts:
@@ -301,7 +127,7 @@ class _Parts:
         self.ends: list[Indices] = []
         self.paid: list[npt.NDArray[np.int32]] = []
 
-    def take(self, walker: _Walker) -> None:
+    def take(self, walker: Walker) -> None:
         """Takes the last walk's decisions and ends; those of one pair of sequences become one."""
         room = walker.room
         for seat in (CALLER, DEALER):
@@ -317,49 +143,31 @@ class _Parts:
         self.ends.append(np.stack([pairs >> 32, pairs & 0xFFFFFFFF]).astype(np.int32))
         self.paid.append(paid.astype(np.int32))
 
-    def tree(
-        self, rules: Rules, deals: Deals, opening: _Opening, walker: _Walker, remember: bool
-    ) -> Tree:
-        """Joins them."""
+    def tree(self, rules: Rules, opening: Opening, deals: int) -> Tree:
+        """Joins them; `deals` is of how many deals `paid` is the sum."""
         calls = len(opening.first)
-        sides = []
-        for seat in (CALLER, DEALER):
-            parent = np.concatenate(self.parent[seat])
-            count = np.concatenate(self.count[seat])
-            start = opening.sequences if seat == CALLER else 1
-            first = start + np.cumsum(count, dtype=np.int64) - count
-            sequences = start + int(count.sum(dtype=np.int64))
-            if seat == CALLER and calls:
-                parent = np.concatenate([np.zeros(calls, np.int32), parent])
-                first = np.concatenate([opening.first, first])
-                count = np.concatenate([np.array(opening.count, np.int8), count])
-            side = Side(parent, first.astype(np.int32), count, sequences)
-            if seat == CALLER and calls:
-                entry, call, share = zip(*opening.links, strict=True) if opening.links else ((),) * 3
-                side = Side(
-                    *(parent, first.astype(np.int32), count, sequences, calls),
-                    *(np.array(entry, np.int32), np.array(call, np.int32), np.array(share, float)),
-                )
-            sides.append(side)
-        drawn = len(deals.trumps) if rules.trump == "random" else 1
-        ways = deals.total * drawn * (deals.splits if remember else 1)
-        per = rules.tricks if rules.reward == "margin" else 1
-        ends = np.concatenate(self.ends, 1)
-        return Tree(rules, (sides[0], sides[1]), ends, np.concatenate(self.paid), 1 / (ways * per))
+        caller = _side(self.parent[CALLER], self.count[CALLER], opening.sequences)
+        if calls:
+            links = np.array(opening.links, float).reshape(-1, 3).T
+            caller = Side(
+                np.concatenate([np.zeros(calls, np.int32), caller.parent]),
+                np.concatenate([np.array(opening.first, np.int32), caller.first]),
+                np.concatenate([np.array(opening.count, np.int8), caller.count]),
+                *(caller.sequences, calls),
+                *(links[0].astype(np.int32), links[1].astype(np.int32), links[2].copy()),
+            )
+        sides = caller, _side(self.parent[DEALER], self.count[DEALER], 1)
+        unit = rules.tricks if rules.reward == "margin" else 1
+        ends, paid = np.concatenate(self.ends, 1), np.concatenate(self.paid)
+        return Tree(rules, sides, ends, paid, 1 / (deals * unit))
 
 
-def _call_questions(game: Tableau, deals: Deals) -> Questions:
-    """The calls: what the caller sees at each, in the order of `Deals.calls_of`."""
-    views = []
-    for seen in deals.calls_of():
-        others = [card for card in deals.cards if not seen >> card & 1]
-        hand = sum(1 << card for card in others[: deals.rules.hand - deals.seen]) | seen
-        others = [card for card in deals.cards if not hand >> card & 1]
-        theirs = sum(1 << card for card in others[: deals.rules.hand])
-        up = tuple(others[deals.rules.hand :][: 2 * deals.rules.piles])
-        pair, part = np.array([[hand, theirs]], np.int64), np.array([seen], np.uint64)
-        state = game.new(np.zeros(1, np.uint64))[0]
-        game.deal_deck(state, deck_orders(deals.rules, up, pair, part)[0].tolist())
-        views.append(view_of(state, CALLER))
-    actions = np.full(len(views), ((1 << deals.rules.suits) - 1) << CALL, np.uint64)
-    return Questions(CALLER, np.array(views), actions)
+def _side(
+    parents: list[Indices], counts: list[npt.NDArray[np.int8]], first_sequence: int
+) -> Side:
+    """One seat's decisions, whose sequences are numbered from `first_sequence` on."""
+    count = np.concatenate(counts)
+    ends = first_sequence + np.cumsum(count, dtype=np.int64)
+    sequences = int(ends[-1]) if len(ends) else first_sequence
+    assert sequences < 2**31
+    return Side(np.concatenate(parents), (ends - count).astype(np.int32), count, sequences)
