@@ -95,7 +95,8 @@ class NetworkAgent:
         chances = functional.softmax(logits.double(), 1).numpy() * masks
         if not self.sample:
             chances = np.eye(masks.shape[1])[chances.argmax(1)]
-        return chances / chances.sum(1, keepdims=True)
+        odds: npt.NDArray[np.float64] = chances / chances.sum(1, keepdims=True)
+        return odds
 
     def _choose(
         self, views: Words, masks: Mask, streams: Any, keys: Words | None

@@ -36,7 +36,8 @@ class RandomAgent:
 
     def odds(self, views: Words, masks: Mask) -> npt.NDArray[np.float64]:
         """How likely each action is: `[B, A] float64`."""
-        return masks / masks.sum(1, keepdims=True, dtype=np.float64)
+        even: npt.NDArray[np.float64] = masks / masks.sum(1, keepdims=True, dtype=np.float64)
+        return even
 
     @property
     def kernel(self) -> Any:

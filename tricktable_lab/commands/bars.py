@@ -51,7 +51,7 @@ def counting(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
 
 @contextlib.contextmanager
 def stages() -> Iterator[Callable[[str, int, int, str], None]]:
-    """Bars on stderr for work that has stages, each with a count and a word, where a person looks."""
+    """Bars on stderr, one a stage of the work, each with a count and a word; see `counting`."""
     if not sys.stderr.isatty():
         yield lambda stage, done, total, word: None
         return

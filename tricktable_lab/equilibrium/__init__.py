@@ -1,3 +1,1 @@
-"""Equilibria of Tableau on reduced decks, exactly: what a game is worth and what plans lose.
-
-"""
+"""Equilibria of Tableau on reduced decks, exactly: what a game is worth and what plans lose."""

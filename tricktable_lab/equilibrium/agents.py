@@ -12,12 +12,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tricktable_env.cards import Mask, Words
-from tricktable_env.opponents import AgentSpecError, Streams, decide
+from tricktable_env.opponents import Streams, decide
 from tricktable_env.tableau import Tableau
-from tricktable_env.tableau.state import CALLER, DEALER, NUM_ACTIONS
+from tricktable_env.tableau.state import NUM_ACTIONS
 from tricktable_lab.equilibrium import plans
 from tricktable_lab.equilibrium.plans import Worth
-from tricktable_lab.equilibrium.tree import Floats, Questions, Watch, build
+from tricktable_lab.equilibrium.tree import Floats, build
+from tricktable_lab.equilibrium.walker import Questions, Watch
 
 Odds: TypeAlias = Callable[[Words, Mask], Floats]
 """A policy: views `[n, WORDS]` and masks `[n, A]` to probabilities `[n, A]`, 0 if not legal."""

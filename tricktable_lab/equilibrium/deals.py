@@ -1,4 +1,4 @@
-"""All deals of a deck, up to the suits' names and the order of the piles where nothing asks for them.
+"""All deals of a deck, up to the names of suits and the order of piles, where these change nothing.
 
 A *table* is the cards face up and the trump: what both seats know before the first play. The rules
 treat suits alike, trump apart, and piles too; so of tables that differ by such a renaming one is
@@ -175,7 +175,12 @@ def subsets_of(hand: CardSet, size: int) -> list[CardSet]:
 
 @kernel
 def deal_states(
-    state: np.ndarray, orders: np.ndarray, seen: np.ndarray, trump: int, calls: bool, out: np.ndarray
+    state: np.ndarray,
+    orders: np.ndarray,
+    seen: np.ndarray,
+    trump: int,
+    calls: bool,
+    out: np.ndarray,
 ) -> None:
     """Deals rounds up to the first play.
 
@@ -216,7 +221,7 @@ def deck_orders(
     places = [place for group in deck_places(rules) for place in group]
     orders = np.empty((len(hands), rules.suits * rules.ranks), np.int64)
     for order, (mine, theirs), first in zip(orders, hands.tolist(), seen.tolist(), strict=True):
-        rest = [c for c in cards_of(rules.deck & ~mine & ~theirs & ~card_set(up))]
+        rest = list(cards_of(rules.deck & ~mine & ~theirs & ~card_set(up)))
         down = rest[: 2 * rules.piles]
         dealt = [*cards_of(first), *cards_of(mine & ~first), *cards_of(theirs), *down, *up]
         order[places] = dealt

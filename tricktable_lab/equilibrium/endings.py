@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from tricktable_env.bits import ONE, ZERO, first, has, int64, size
+from tricktable_env.bits import ZERO, first, has, int64, size
 from tricktable_env.jit import kernel
 from tricktable_env.tableau.rules import DRAW, act, legal, round_winner
 from tricktable_env.tableau.state import (
     CALL,
     CALLER,
     COVER,
-    DECK,
     DEALER,
+    DECK,
     HAND,
     LEFT,
     PLAYED,

@@ -64,5 +64,3 @@ class Opening:
         if self._remember:
             return self._call[seen, self._tables[table].trump][0]
         return self._entries[table, hand]
-
-

@@ -24,8 +24,10 @@ class Worth:
 
     @property
     def nash_conv(self) -> float:
-        """What both seats together would gain by the best reply to the other's plan; 0 for an
-        equilibrium. The value of the game lies between `low` and `high`."""
+        """What both seats together would gain by the best reply to the other's plan.
+
+        It is 0 for an equilibrium; the value of the game lies between `low` and `high`.
+        """
         return self.high - self.low
 
 

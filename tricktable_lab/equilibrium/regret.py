@@ -117,9 +117,7 @@ def follow(
 
 
 @kernel
-def link(
-    entry: np.ndarray, call: np.ndarray, share: np.ndarray, plan: np.ndarray
-) -> None:
+def link(entry: np.ndarray, call: np.ndarray, share: np.ndarray, plan: np.ndarray) -> None:
     """Follows the entries of hands as often as the calls that may have come before them."""
     for i in range(entry.shape[0]):
         plan[entry[i]] = 0.0
@@ -128,9 +126,7 @@ def link(
 
 
 @kernel
-def link_back(
-    entry: np.ndarray, call: np.ndarray, share: np.ndarray, brings: np.ndarray
-) -> None:
+def link_back(entry: np.ndarray, call: np.ndarray, share: np.ndarray, brings: np.ndarray) -> None:
     """Lets what hands bring count for the calls before them."""
     for i in range(entry.shape[0]):
         brings[call[i]] += share[i] * brings[entry[i]]

@@ -51,7 +51,8 @@ class Solver:
         """The average plan of a seat, which is what is known of its equilibrium."""
         if not self.iterations:
             return self._plan[seat]
-        return self.sums[seat] / self.sums[seat][0]
+        average: Floats = self.sums[seat] / self.sums[seat][0]
+        return average
 
     def worth(self) -> Worth:
         """What the average plans are worth, and between which bounds the game's value lies."""

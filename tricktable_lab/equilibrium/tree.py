@@ -113,9 +113,7 @@ def build(
         if watch is not None:
             watch(i + 1, len(tables))
     drawn = len(deals.trumps) if game.rules.trump == "random" else 1
-    return parts.tree(
-        game.rules, opening, deals.total * drawn * (deals.splits if remember else 1)
-    )
+    return parts.tree(game.rules, opening, deals.total * drawn * (deals.splits if remember else 1))
 
 
 class _Parts:
@@ -162,9 +160,7 @@ class _Parts:
         return Tree(rules, sides, ends, paid, 1 / (deals * unit))
 
 
-def _side(
-    parents: list[Indices], counts: list[npt.NDArray[np.int8]], first_sequence: int
-) -> Side:
+def _side(parents: list[Indices], counts: list[npt.NDArray[np.int8]], first_sequence: int) -> Side:
     """One seat's decisions, whose sequences are numbered from `first_sequence` on."""
     count = np.concatenate(counts)
     ends = first_sequence + np.cumsum(count, dtype=np.int64)

@@ -101,8 +101,19 @@ def walk(
                 if counters[DECISIONS + seat] + room > parents.shape[1]:
                     return False
             if not _open_place(
-                states, rows, place, marks, deep, frames, counters, flags, ends, parents, counts,
-                actions, views,
+                states,
+                rows,
+                place,
+                marks,
+                deep,
+                frames,
+                counters,
+                flags,
+                ends,
+                parents,
+                counts,
+                actions,
+                views,
             ):
                 counters[DEPTH] -= 1
                 continue
@@ -168,11 +179,7 @@ def _open_place(
     union = ZERO
     for i in range(low, high):
         row = rows[i]
-        if (
-            flags & SOLVE != 0
-            and marks[0, 1, row[KIND]] == 1
-            and marks[1, 1, row[KIND + 1]] == 1
-        ):
+        if flags & SOLVE != 0 and marks[0, 1, row[KIND]] == 1 and marks[1, 1, row[KIND + 1]] == 1:
             for word in range(WORDS):
                 deep[0, word] = states[i, word]
             _end(row, open_value(deep, frames, row[WAYS], margin), counters, ends)

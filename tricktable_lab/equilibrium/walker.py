@@ -95,8 +95,11 @@ class Walker:
         deals = self.deals
         copies = deals.splits if self.remember else 1
         hands = deals.hands(table)
-        parts = [subsets_of(hand, deals.seen)[:copies] for hand in hands.tolist()]
-        kinds = [(hand, seen) for hand, own in zip(hands.tolist(), parts, strict=True) for seen in own]
+        kinds = [
+            (hand, seen)
+            for hand in hands.tolist()
+            for seen in subsets_of(hand, deals.seen)[:copies]
+        ]
         begins = np.array([start(hand, seen) for hand, seen in kinds])
         cards = np.array(kinds, np.uint64).reshape(-1, 2)
         mine, theirs = np.nonzero(cards[:, None, 0] & hands[None, :] == 0)
