@@ -41,9 +41,10 @@ def _agents(agents: list[Mapping[str, Any]]) -> Table:
     table = Table()
     headings = "NashConv", "its caller loses", "its dealer loses", "value against itself"
     for heading in ("agent", *headings):
-        table.add_column(heading, justify="left" if heading == "agent" else "right")
+        justify: Any = "left" if heading == "agent" else "right"
+        table.add_column(heading, justify=justify, overflow="fold")
     for one in agents:
-        lost = (_between(one[key], ".4f") for key in ("caller_loses", "dealer_loses"))
+        lost = (_between(one[key], ".3f") for key in ("caller_loses", "dealer_loses"))
         said = f"{one['nash_conv']:.4f}", *lost, f"{one['value']:+.4f}"
         table.add_row(escape(one["agent"]), *said)
     return table

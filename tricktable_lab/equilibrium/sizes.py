@@ -16,7 +16,7 @@ from tricktable_lab.equilibrium.deals import Deals
 from tricktable_lab.equilibrium.walker import Walker, Watch
 
 _SAMPLES = 2000
-_SOLVING, _ASKING = 40, 50
+_SOLVING, _ASKING = 65, 50
 """Bytes a leaf, at most: of those that are not alike to solve, of all to judge an agent."""
 
 

@@ -25,6 +25,7 @@ from tricktable_lab.equilibrium.tree import build
 from tricktable_lab.equilibrium.walker import Watch
 from tricktable_lab.interrupts import held_back
 from tricktable_lab.replay import rules_of
+from tricktable_lab.table import one_thread
 
 FORMAT = 1
 """Version of the file; it goes up when older programs would misread a newer one."""
@@ -153,8 +154,9 @@ class Study:
         """Judges the agents."""
         assert isinstance(self.game, Tableau)
         for spec, agent in zip(self.agents, self._players, strict=True):
-            odds = odds_of_agent(agent, spec)
-            worth = worth_of(self.game, odds, _tables(f"asking {spec}", told))
+            odds, watch = odds_of_agent(agent, spec), _tables(f"asking {spec}", told)
+            with one_thread():
+                worth = worth_of(self.game, odds, watch)
             self.judged.append(Judged(spec, worth))
 
     def _weigh(self) -> None:
