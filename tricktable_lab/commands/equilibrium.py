@@ -79,6 +79,8 @@ class Equilibrium:
             code = complain(f"stopped after {done} iterations", FAILED)
         except AgentChoiceError as error:
             code = complain(error, FAILED)
+        except OSError as error:  # the file; what has been found is told all the same
+            code = complain(f"{error.filename}: {error.strerror}", FAILED)
         except AgentOddsError as error:
             code = complain(error, MISUSED)
         if study.worth is None:

@@ -34,7 +34,7 @@ class Worth:
 def even_odds(side: Side) -> Floats:
     """Odds that make every action as likely as the next: `[sequences] float64`."""
     odds = np.ones(side.sequences)
-    regret.settle(*_decisions(side), np.zeros(side.sequences), odds)
+    regret.divide(*_decisions(side), np.zeros(side.sequences), odds)
     return odds
 
 
@@ -48,7 +48,7 @@ def plan_of(side: Side, odds: Floats) -> Floats:
 def odds_of(side: Side, plan: Floats) -> Floats:
     """The odds of a plan; even ones where it never comes."""
     odds = np.ones(side.sequences)
-    regret.settle(*_decisions(side), plan, odds)
+    regret.divide(*_decisions(side), plan, odds)
     return odds
 
 

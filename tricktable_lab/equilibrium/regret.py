@@ -133,7 +133,7 @@ def link_back(entry: np.ndarray, call: np.ndarray, share: np.ndarray, brings: np
 
 
 @kernel
-def settle(
+def divide(
     parent: np.ndarray, first: np.ndarray, count: np.ndarray, plan: np.ndarray, odds: np.ndarray
 ) -> None:
     """Makes odds of a plan; even ones where it never comes."""

@@ -97,12 +97,20 @@ class Study:
                 f"{needed:.2g} GB, not {self.gigabytes:g}; take a smaller deck, as suits=2, "
                 "ranks=5, hand=3, piles=1, or allow more --memory"
             )
+        self._looked = 0
+        """The iterations after which `worth` was found."""
         self._players = [make_agent(spec, self.game) for spec in self.agents]
 
     # -- working -----------------------------------------------------------------------------
     def prepare(self, told: Told, counting: bool = True) -> None:
         """Counts the game, if wanted, and lays it out."""
         assert isinstance(self.game, Tableau)
+        with held_back():  # compilation, which is no time of this game's
+            least = Tableau(suits=2, ranks=3, hand=1, piles=1)
+            count(least)
+            warmed = Solver(build(least))
+            warmed.iterate()
+            warmed.worth()
         if counting:
             began = time.process_time()
             self.size = count(self.game, _tables("counting", told))
@@ -122,12 +130,11 @@ class Study:
             file: kept there now and then, and at the end, also one by Ctrl-C.
         """
         assert self.solver is not None
-        solver, saved, check = self.solver, time.monotonic(), self.solver.iterations
+        solver, saved = self.solver, time.monotonic()
         try:
             while True:
-                if solver.iterations >= min(check, most):
+                if solver.iterations >= min(self._next_look, most):
                     self._weigh()
-                    check = solver.iterations + max(5, solver.iterations // 10)
                 gap = self.nash_conv
                 told("solving", solver.iterations, most, f"NashConv {gap:.2g}")
                 if gap < target or solver.iterations >= most:
@@ -140,10 +147,15 @@ class Study:
                     self.save(file)
                     saved = time.monotonic()
         finally:
-            if file is not None:
-                with held_back():
-                    self._weigh()
+            with held_back():
+                self._weigh()
+                if file is not None:
                     self.save(file)
+
+    @property
+    def _next_look(self) -> int:
+        """When to look at what the plans are worth again, which takes as long as an iteration."""
+        return 0 if self.worth is None else self._looked + max(5, self._looked // 10)
 
     @property
     def nash_conv(self) -> float:
@@ -160,10 +172,13 @@ class Study:
             self.judged.append(Judged(spec, worth))
 
     def _weigh(self) -> None:
+        """Looks at what the plans are worth, unless that is known."""
         assert self.solver is not None
-        began = time.process_time()
-        self.worth = self.solver.worth()
-        self._took("solving", began)
+        done = self.solver.iterations
+        if self.worth is None or done > self._looked:
+            began = time.process_time()
+            self.worth, self._looked = self.solver.worth(), done
+            self._took("solving", began)
 
     def _took(self, what: str, began: float) -> None:
         self.seconds[what] = self.seconds.get(what, 0.0) + time.process_time() - began
