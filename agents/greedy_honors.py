@@ -188,7 +188,7 @@ def deal_points(tricks: int, announced: int) -> int:
     return tricks if tricks > announced else tricks - 2 * (announced - tricks)
 
 
-@kernel
+@kernel(allocates=True)
 def expected_points(taken: int, left: int, chance: float, announced: int) -> float:
     """The points expected of a deal, each trick that is left being taken with the same chance."""
     rest = np.zeros(left + 1, np.float64)

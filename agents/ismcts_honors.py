@@ -17,14 +17,14 @@ from agents.tree import (
     untried,
 )
 from agents.worlds import world_stream
-from tricktable_env.bits import ONE, ZERO, below, bit, first, has, int64, last, nth, size
+from tricktable_env.bits import ONE, ZERO, below, bit, first, has, int64, last, nth, room, size
 from tricktable_env.honors.rules import num_players, step
 from tricktable_env.honors.sampling import sample
 from tricktable_env.honors.state import LEFT, MAX_PLAYERS, MAX_PLIES, TURN, WORDS
 from tricktable_env.jit import kernel
 
 
-@kernel
+@kernel(allocates=True)
 def add_trees(
     views: np.ndarray,
     keys: np.ndarray,
@@ -74,11 +74,11 @@ def _grow(
     tree: np.ndarray,
 ) -> None:
     """Grows one tree, by a world, a node and a playout an iteration; see `add_trees`."""
-    s = np.empty(WORDS, np.uint64)
-    words = np.empty(1, np.uint64)
-    path = np.empty(MAX_PLIES, np.int64)
-    movers = np.empty(MAX_PLIES, np.int64)
-    worth = np.empty(MAX_PLAYERS, np.int64)
+    s = room(WORDS, np.uint64)
+    words = room(1, np.uint64)
+    path = room(MAX_PLIES, np.int64)
+    movers = room(MAX_PLIES, np.int64)
+    worth = room(MAX_PLAYERS, np.int64)
     plant(tree)
     for number in range(iterations):
         words[0] = world_stream(key, number)

@@ -17,14 +17,14 @@ from agents.tree import (
     untried,
 )
 from agents.worlds import world_stream
-from tricktable_env.bits import ONE, ZERO, below, first, has, int64, nth, size
+from tricktable_env.bits import ONE, ZERO, below, first, has, int64, nth, room, size
 from tricktable_env.jit import kernel
 from tricktable_env.tableau.infostate import sample
 from tricktable_env.tableau.rules import act
 from tricktable_env.tableau.state import LEFT, MAX_PLIES, TRICKS, TURN, WORDS
 
 
-@kernel
+@kernel(allocates=True)
 def add_trees(
     views: np.ndarray,
     keys: np.ndarray,
@@ -74,10 +74,10 @@ def _grow(
     tree: np.ndarray,
 ) -> None:
     """Grows one tree, by a world, a node and a playout an iteration; see `add_trees`."""
-    s = np.empty(WORDS, np.uint64)
-    words = np.empty(1, np.uint64)
-    path = np.empty(MAX_PLIES, np.int64)
-    movers = np.empty(MAX_PLIES, np.int64)
+    s = room(WORDS, np.uint64)
+    words = room(1, np.uint64)
+    path = room(MAX_PLIES, np.int64)
+    movers = room(MAX_PLIES, np.int64)
     all_tricks = values.shape[1] - 1
     plant(tree)
     for number in range(iterations):

@@ -7,7 +7,7 @@ import numpy as np
 from agents.greedy_tableau import decide
 from agents.playouts_tableau import choices, lowest_alike, play_greedily
 from agents.worlds import world_stream
-from tricktable_env.bits import ONE, ZERO, first, int64, size
+from tricktable_env.bits import ONE, ZERO, first, int64, room, size
 from tricktable_env.jit import kernel
 from tricktable_env.tableau.infostate import sample, unseen, void_cards
 from tricktable_env.tableau.rules import act
@@ -96,11 +96,11 @@ def add_worlds(
         m: the solver's memory.
         totals: `[B, 56] int64`, added to.
     """
-    world = np.empty(WORDS, np.uint64)
-    s = np.empty(WORDS, np.uint64)
-    words = np.empty(1, np.uint64)
-    low = np.empty(BEST_OF_ALL + 1, np.int64)
-    high = np.empty(BEST_OF_ALL + 1, np.int64)
+    world = room(WORDS, np.uint64)
+    s = room(WORDS, np.uint64)
+    words = room(1, np.uint64)
+    low = room(BEST_OF_ALL + 1, np.int64)
+    high = room(BEST_OF_ALL + 1, np.int64)
     for row in range(len(views)):
         v = views[row]
         seat = int64(v[TURN])

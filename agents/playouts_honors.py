@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from agents.greedy_honors import decide
 from agents.worlds import SCALE, world_stream
-from tricktable_env.bits import ONE, ZERO, bit, first, has, int64, last, size
+from tricktable_env.bits import ONE, ZERO, bit, first, has, int64, last, room, size
 from tricktable_env.cards import SUIT_SIZE
 from tricktable_env.game import Game
 from tricktable_env.honors.infostate import unseen
@@ -123,7 +123,7 @@ def greedy_action(s: np.ndarray) -> int:
     turned = ZERO
     if s[TURNED] != ZERO:
         turned = bit(int64(s[TURNED]) - 1)
-    hands = np.empty(MAX_PLAYERS, np.uint64)
+    hands = room(MAX_PLAYERS, np.uint64)
     for other in range(num_players(s)):
         hands[other] = s[HAND + other]
         if other != int64(s[TURN]):
@@ -168,9 +168,9 @@ def add_worlds(
         head_start: what the first world finds greedy's action to have already.
         totals: `[B, 79] int64`, added to.
     """
-    world = np.empty(WORDS, np.uint64)
-    s = np.empty(WORDS, np.uint64)
-    words = np.empty(1, np.uint64)
+    world = room(WORDS, np.uint64)
+    s = room(WORDS, np.uint64)
+    words = room(1, np.uint64)
     for row in range(len(views)):
         v = views[row]
         seat = int64(v[TURN])

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from agents.greedy_tableau import decide
 from agents.worlds import SCALE, world_stream
-from tricktable_env.bits import ONE, ZERO, bit, first, int64, last, popcount
+from tricktable_env.bits import ONE, ZERO, bit, first, int64, last, popcount, room
 from tricktable_env.cards import SUIT_CARDS, SUIT_SIZE
 from tricktable_env.game import Game
 from tricktable_env.jit import kernel
@@ -144,9 +144,9 @@ def add_worlds(
         head_start: what the first world finds greedy's action to have already.
         totals: `[B, 56] int64`, added to.
     """
-    world = np.empty(WORDS, np.uint64)
-    s = np.empty(WORDS, np.uint64)
-    words = np.empty(1, np.uint64)
+    world = room(WORDS, np.uint64)
+    s = room(WORDS, np.uint64)
+    words = room(1, np.uint64)
     for row in range(len(views)):
         v = views[row]
         seat = int64(v[TURN])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tricktable_env.bits import below
+from tricktable_env.bits import ZERO, below, bit, load_8, nth, size
 from tricktable_env.cards import Mask, Words
 from tricktable_env.game import Game
 from tricktable_env.jit import kernel
@@ -31,7 +31,7 @@ class RandomAgent:
     def act_batch(self, views: Words, masks: Mask, streams: Streams) -> npt.NDArray[np.int64]:
         """Draws an action for each mask `[B, A]`; `[B] int64`."""
         actions = np.empty(len(masks), np.int64)
-        _draw_actions(masks, streams.keys.copy(), actions)
+        _draw_actions(np.ascontiguousarray(masks, np.int8), streams.keys.copy(), actions)
         return actions
 
     def odds(self, views: Words, masks: Mask) -> npt.NDArray[np.float64]:
@@ -67,12 +67,28 @@ def _draw_action(view: np.ndarray, mask: np.ndarray, words: np.ndarray) -> int:
 def _draw(mask: np.ndarray, words: np.ndarray, at: int) -> int:
     """Draws a legal action with the stream in `words[at]`; -1 where nothing is legal."""
     legal = 0
-    for action in range(mask.shape[0]):
-        legal += mask[action]
+    for start in range(0, mask.shape[0], 64):
+        legal += size(_legal(mask, start))
     skip = below(words, at, legal)
-    for action in range(mask.shape[0]):
-        if mask[action] != 0:
-            if skip == 0:
-                return action
-            skip -= 1
+    for start in range(0, mask.shape[0], 64):
+        actions = _legal(mask, start)
+        if skip < size(actions):
+            return start + nth(actions, skip)
+        skip -= size(actions)
     return -1
+
+
+@kernel
+def _legal(mask: np.ndarray, start: int) -> np.uint64:
+    """Which of up to 64 actions from `start` on a mask allows, as a set."""
+    end = min(start + 64, mask.shape[0])
+    actions = ZERO
+    action = start
+    while action + 8 <= end:
+        actions |= load_8(mask, action) << np.uint64(action - start)
+        action += 8
+    while action < end:
+        if mask[action] != 0:
+            actions |= bit(action - start)
+        action += 1
+    return actions

@@ -9,7 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tricktable_env.bits import store_16, store_32, store_64, store_word
+from tricktable_env.bits import (
+    CURSOR,
+    copy_words,
+    load_8,
+    put_flag,
+    put_plane,
+    put_rest,
+    room,
+    store_16,
+    store_32,
+    store_64,
+    store_word,
+)
+from tricktable_env.cards import ALL_CARDS, SUIT_SIZE
 from tricktable_env.jit import kernel
 
 WORDS = 500
@@ -25,8 +38,59 @@ def store_all(words: Any, out: Any) -> None:
         store_word(out[i, 3], 3, words[i])
 
 
+@kernel
+def store_planes(cards: Any, planes: int, out: Any) -> None:
+    """Writes some sets of cards as planes and the others as flags: `[n] uint64` to bytes."""
+    width = planes * SUIT_SIZE + len(cards) - planes
+    at = CURSOR
+    for i in range(planes):
+        at = put_plane(cards[i], out, width, at)
+    for i in range(planes, len(cards)):
+        at = put_flag(cards[i], out, width, at)
+    put_rest(out, width, at)
+
+
+@kernel
+def copied(words: Any, out: Any) -> int:
+    """Copies words by way of an array of the call's own; which of the first 8 bytes are not 0."""
+    mine = room(WORDS, np.uint64)
+    flags = room(8, np.int8)
+    copy_words(words, mine, WORDS)
+    copy_words(mine, out, WORDS)
+    for i in range(8):
+        flags[i] = 1 if words[i] & np.uint64(2) != np.uint64(0) else 0
+    return load_8(flags, 0)
+
+
 def check() -> None:
     """Raises when a byte is not as it should be."""
+    check_stores()
+    for planes, flags in ((10, 4), (10, 5), (6, 0), (20, 20), (5, 63), (64, 0)):
+        check_planes(planes, flags)
+    words = np.random.default_rng(1).integers(2**64, size=(WORDS, 3), dtype=np.uint64)
+    for given in (words[:, 1].copy(), words[:, 1]):  # side by side, and apart
+        out = np.zeros(WORDS, np.uint64)
+        assert copied(given, out) == sum(int(given[i] >> 1 & 1) << i for i in range(8))
+        assert (out == given).all()
+
+
+def check_planes(planes: int, flags: int) -> None:
+    """Compares what is written side by side for four suits with the bits of each."""
+    rng = np.random.default_rng(planes)
+    cards = rng.integers(ALL_CARDS + 1, size=planes + flags, dtype=np.uint64)
+    width = planes * SUIT_SIZE + flags
+    out = np.full(4 * width + 8, 9, np.uint8)
+    store_planes(cards, planes, out[: 4 * width])
+    bits = np.unpackbits(cards.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+    for suit in range(4):
+        of_suit = bits[:, SUIT_SIZE * suit : SUIT_SIZE * (suit + 1)]
+        expected = np.concatenate([of_suit[:planes].ravel(), of_suit[planes:, 0]])
+        assert (out[width * suit : width * (suit + 1)] == expected).all()
+    assert (out[4 * width :] == 9).all(), "nothing behind the last suit is written"
+
+
+def check_stores() -> None:
+    """Compares what each way of storing writes with the bits or bytes of the word."""
     words = np.random.default_rng(0).integers(2**64, size=WORDS, dtype=np.uint64)
     out = np.full((WORDS, 4, 80), 9, np.uint8)
     store_all(words, out)

@@ -6,13 +6,16 @@ All shift counts are uint64: numba turns a mix of uint64 and int64 into a float.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
+from tricktable_env.cards import SUIT_CARDS, SUIT_SIZE
 from tricktable_env.jit import kernel
 
 int64 = cast(Callable[[Any], int], np.int64)
@@ -20,6 +23,13 @@ int64 = cast(Callable[[Any], int], np.int64)
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)
+
+Four: TypeAlias = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
+Cursor: TypeAlias = tuple[int, int, Four, Four]
+"""Where the bits gathered for the first suit are to be stored, how many there are, those of each
+suit, and those stored before; see `put_plane`."""
+CURSOR: Cursor = (0, 0, (ZERO, ZERO, ZERO, ZERO), (ZERO, ZERO, ZERO, ZERO))
+"""At the beginning."""
 
 
 @intrinsic
@@ -104,6 +114,176 @@ def store_word(typingctx: Any, array: Any, index: Any, word: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.int64, types.uint64), generate
+
+
+@intrinsic(prefer_literal=True)
+def room(typingctx: Any, count: Any, kind: Any) -> Any:
+    """An array for a kernel to work in, not written yet, which lasts as long as the call.
+
+    It lies on the stack, so it takes no time to make: `room(WORDS, np.uint64)`, the count a
+    constant.
+    """
+    array = types.Array(kind.instance_type, 1, "C")
+    length = count.literal_value
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        item = context.get_data_type(kind.instance_type)
+        made = context.make_array(array)(context, builder)
+        populate_array(
+            made,
+            data=cgutils.alloca_once(builder, item, size=length),
+            shape=[_WORD(length)],
+            strides=[_WORD(context.get_abi_sizeof(item))],
+            itemsize=_WORD(context.get_abi_sizeof(item)),
+            meminfo=None,
+        )
+        return made._getvalue()
+
+    return array(count, kind), generate
+
+
+@intrinsic
+def copy_words(typingctx: Any, source: Any, target: Any, count: Any) -> Any:
+    """Copies the first words of an array of uint64 to another one, if it can 64 bytes at a time.
+
+    Nothing checks that both have so many.
+    """
+
+    def one_by_one(source: Any, target: Any, count: int) -> None:
+        for word in range(count):
+            target[word] = source[word]
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kinds = signature.args
+        if any(kind.layout != "C" for kind in kinds[:2]):
+            return context.compile_internal(builder, one_by_one, signature, args)
+        data = [context.make_array(kinds[i])(context, builder, args[i]).data for i in (1, 0)]
+        cgutils.raw_memcpy(builder, *data, args[2], _WORD.width // 8)
+        return context.get_dummy_value()
+
+    return types.void(source, target, types.int64), generate
+
+
+@intrinsic
+def load_8(typingctx: Any, array: Any, index: Any) -> Any:
+    """Which of 8 bytes of a contiguous array, from `index` on, are not 0: low bits of a uint64.
+
+    Nothing checks that they lie within the array.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = ir.VectorType(_BYTE, 8)
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        address = builder.add(builder.ptrtoint(data, _WORD), args[1])
+        loaded = builder.load(builder.inttoptr(address, kind.as_pointer()), align=1)
+        flags = builder.icmp_unsigned("!=", loaded, ir.Constant(kind, None))
+        return builder.zext(builder.bitcast(flags, _BYTE), _WORD)
+
+    return types.uint64(array, types.int64), generate
+
+
+def _in_fours(calculate: Callable[..., Any]) -> Any:
+    """Makes an intrinsic that calculates four words at once, with the processor's wide registers.
+
+    Four scalar chains take a third longer, and numba leaves it at them.
+    """
+
+    @intrinsic
+    def calculated(typingctx: Any, first: Any, second: Any) -> Any:
+        """Four words of two operands, each of them four words or one word four times."""
+        four = types.UniTuple(types.uint64, 4)
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kinds = signature.args
+            vectors = [_vector(builder, *each) for each in zip(args, kinds, strict=True)]
+            result = calculate(builder, *vectors)
+            words = [builder.extract_element(result, _INT(i)) for i in range(4)]
+            return context.make_tuple(builder, four, words)
+
+        return four(first, second), generate
+
+    return calculated
+
+
+def _vector(builder: Any, value: Any, kind: Any) -> Any:
+    """Four words, or one word four times, as a vector."""
+    vector = ir.Constant(_FOUR, ir.Undefined)
+    for i in range(4):
+        word = builder.extract_value(value, i) if isinstance(kind, types.UniTuple) else value
+        vector = builder.insert_element(vector, word, _INT(i))
+    return vector
+
+
+_INT, _FOUR = ir.IntType(32), ir.VectorType(_WORD, 4)
+_SUITS_AT = ir.Constant(_FOUR, [SUIT_SIZE * suit for suit in range(4)])
+_either = _in_fours(lambda builder, a, b: builder.or_(a, b))
+_up = _in_fours(lambda builder, words, by: builder.shl(words, by))
+_down = _in_fours(lambda builder, words, by: builder.lshr(words, by))
+_by_suit = _in_fours(lambda builder, cards, of: builder.and_(builder.lshr(cards, _SUITS_AT), of))
+
+
+@kernel
+def _put(flags: Four, count: int, out: np.ndarray, width: int, at: Cursor) -> Cursor:
+    """Goes on writing bits of each suit as bytes 0 or 1, lowest first.
+
+    They are gathered and stored 64 at a time: a plane by itself has but 13 for a suit.
+
+    Args:
+        flags: the bits for each suit.
+        count: how many, 1 to 64; all higher bits are 0.
+        out: `[n] uint8`, contiguous, in which the suits stand `width` bytes apart.
+        width: see `out`.
+        at: where to go on: `CURSOR`, or what the call before gave.
+
+    Returns:
+        Where to go on.
+    """
+    place, filled, words, stored = at
+    words = _either(words, _up(flags, np.uint64(filled)))
+    filled += count
+    if filled < 64:
+        return place, filled, words, stored
+    for suit in range(4):
+        store_64(out, place + suit * width, words[suit])
+    filled -= 64
+    return place + 64, filled, _down(flags, np.uint64(count - filled)), words
+
+
+@kernel
+def put_plane(cards: np.uint64, out: np.ndarray, width: int, at: Cursor) -> Cursor:
+    """Goes on with a set of cards: for each suit a byte for each of its ranks; see `_put`."""
+    return _put(_by_suit(cards, np.uint64(SUIT_CARDS)), SUIT_SIZE, out, width, at)
+
+
+@kernel
+def put_flag(twos: np.uint64, out: np.ndarray, width: int, at: Cursor) -> Cursor:
+    """Goes on with a byte for each suit: whether its lowest card is in a set; see `_put`."""
+    return _put(_by_suit(twos, ONE), 1, out, width, at)
+
+
+@kernel
+def put_rest(out: np.ndarray, width: int, at: Cursor) -> None:
+    """Stores what is still gathered, when 64 bytes or more of each suit are stored; see `_put`.
+
+    Some of those are stored once more: less than 64 can't be without others behind them.
+    """
+    place, filled, words, stored = at
+    if filled == 0:
+        return
+    words = _either(_down(stored, np.uint64(filled)), _up(words, np.uint64(64 - filled)))
+    for suit in range(4):
+        store_64(out, place + filled - 64 + suit * width, words[suit])
+
+
+@kernel
+def twos_of(suits: np.uint64) -> np.uint64:
+    """The lowest cards of a set of suits (4 bits), as a set of cards."""
+    return (suits * np.uint64(_SPREAD)) & np.uint64(TWOS)
+
+
+_SPREAD = sum(1 << (SUIT_SIZE - 1) * suit for suit in range(4))
+TWOS = sum(1 << SUIT_SIZE * suit for suit in range(4))
+"""The lowest card of each suit."""
 
 
 @intrinsic
@@ -193,19 +373,22 @@ def shuffle(cards: np.ndarray, n: int, words: np.ndarray, at: int) -> None:
 
 
 @kernel
-def _rounds(v: np.ndarray, n: int) -> None:
+def _rounds(
+    v0: np.uint64, v1: np.uint64, v2: np.uint64, v3: np.uint64, n: int
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Mixes the four words of SipHash n times."""
     for _ in range(n):
-        v[0] += v[1]
-        v[2] += v[3]
-        v[1] = v[0] ^ (v[1] << np.uint64(13) | v[1] >> np.uint64(51))
-        v[3] = v[2] ^ (v[3] << np.uint64(16) | v[3] >> np.uint64(48))
-        v[0] = v[0] << np.uint64(32) | v[0] >> np.uint64(32)
-        v[2] += v[1]
-        v[0] += v[3]
-        v[1] = v[2] ^ (v[1] << np.uint64(17) | v[1] >> np.uint64(47))
-        v[3] = v[0] ^ (v[3] << np.uint64(21) | v[3] >> np.uint64(43))
-        v[2] = v[2] << np.uint64(32) | v[2] >> np.uint64(32)
+        v0 += v1
+        v2 += v3
+        v1 = v0 ^ (v1 << np.uint64(13) | v1 >> np.uint64(51))
+        v3 = v2 ^ (v3 << np.uint64(16) | v3 >> np.uint64(48))
+        v0 = v0 << np.uint64(32) | v0 >> np.uint64(32)
+        v2 += v1
+        v0 += v3
+        v1 = v2 ^ (v1 << np.uint64(17) | v1 >> np.uint64(47))
+        v3 = v0 ^ (v3 << np.uint64(21) | v3 >> np.uint64(43))
+        v2 = v2 << np.uint64(32) | v2 >> np.uint64(32)
+    return v0, v1, v2, v3
 
 
 @kernel
@@ -215,18 +398,15 @@ def stream(seed: np.uint64, a: int, b: int) -> np.uint64:
     SipHash-2-4 of (a, b) under the key (seed, 0) (Aumasson and Bernstein 2012). Who is given a
     stream can't work back to the seed, from which the deal follows.
     """
-    v = np.empty(4, np.uint64)
-    v[0] = np.uint64(seed) ^ np.uint64(0x736F6D6570736575)
-    v[1] = np.uint64(0x646F72616E646F6D)
-    v[2] = np.uint64(seed) ^ np.uint64(0x6C7967656E657261)
-    v[3] = np.uint64(0x7465646279746573)
+    v0 = np.uint64(seed) ^ np.uint64(0x736F6D6570736575)
+    v1 = np.uint64(0x646F72616E646F6D)
+    v2 = np.uint64(seed) ^ np.uint64(0x6C7967656E657261)
+    v3 = np.uint64(0x7465646279746573)
     for word in (np.uint64(a), np.uint64(b), np.uint64(16 << 56)):  # last comes the length
-        v[3] ^= word
-        _rounds(v, 2)
-        v[0] ^= word
-    v[2] ^= np.uint64(0xFF)
-    _rounds(v, 4)
-    return v[0] ^ v[1] ^ v[2] ^ v[3]
+        v0, v1, v2, v3 = _rounds(v0, v1, v2, v3 ^ word, 2)
+        v0 ^= word
+    v0, v1, v2, v3 = _rounds(v0, v1, v2 ^ np.uint64(0xFF), v3, 4)
+    return v0 ^ v1 ^ v2 ^ v3
 
 
 @kernel

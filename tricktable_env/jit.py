@@ -21,7 +21,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numba
 from numba.core import compiler
@@ -46,22 +46,32 @@ if numba.config.DISABLE_JIT:
     raise JitDisabledError("NUMBA_DISABLE_JIT is set, but the kernels run compiled only: unset it")
 
 
-def kernel(function: Function) -> Function:
+@overload
+def kernel(function: Function) -> Function: ...
+@overload
+def kernel(*, allocates: bool) -> Callable[[Function], Function]: ...
+def kernel(function: Any = None, *, allocates: bool = False) -> Any:
     """Compiles a function to machine code at its first call and caches the result on disk.
 
-    Every kernel gets the same options: no Python objects, the GIL released, IEEE division.
-    A kernel must be a module-level function: one made inside another function is compiled
-    again by every process.
+    Every kernel gets the same options: no Python objects, the GIL released, IEEE division, and no
+    count of who refers to an array: keeping it takes as long as many a kernel itself, and threads
+    that step rows of one batch would wait for each other. A kernel must be a module-level function:
+    one made inside another function is compiled again by every process.
 
     Args:
         function: the function to compile, in numba's subset of Python.
+        allocates: whether it makes arrays itself, which have to be counted. numba says so where
+            it is missing: "NRT required but not enabled".
 
     Returns:
         The compiled function; its source stays at `.py_func`.
     """
-    compiled: Any = numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
+    if function is None:
+        return functools.partial(kernel, allocates=allocates)
+    options = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": allocates}
+    compiled: Any = numba.njit(**options)(function)
     compiled._cache = KernelCache(function)
-    return compiled  # type: ignore[no-any-return]
+    return compiled
 
 
 def kernel_address(compiled: Any, arguments: tuple[Any, ...], result: Any) -> int:

@@ -22,6 +22,7 @@ from tricktable_env.envs.spaces import (
     ObservationForm,
     as_action,
     check_choice,
+    first_outside,
     joined,
     row_of,
 )
@@ -259,11 +260,12 @@ class Episodes:
         if actions.shape != (self.num_rows,) or actions.dtype.kind not in "iu":
             what = f"{actions.dtype} of shape {actions.shape}"
             raise IllegalActionError(what, [f"{self.num_rows} integers, one a row"])
-        outside = (actions < 0) | (actions >= self.game.num_actions)
-        if outside.any():
-            row = int(outside.argmax())
-            raise self.illegal_action(row, str(actions[row]))
         whole: Actions = actions.astype(np.int64, copy=False)
+        if actions.dtype == np.uint64:  # half of which would be another number
+            whole = np.minimum(actions, np.uint64(self.game.num_actions)).astype(np.int64)
+        row = first_outside(whole, self.game.num_actions)
+        if row >= 0:
+            raise self.illegal_action(row, str(actions[row]))
         return whole
 
     def _read_listed(self, actions: Any) -> Actions:
@@ -434,9 +436,10 @@ class Episodes:
             By key, the rows that have it and their values.
         """
         legal = self.table[rows, STATUS] != ILLEGAL
-        played, refused = rows[legal], rows[~legal]
+        played = rows if legal.all() else rows[legal]
         success = np.zeros(len(rows), np.bool_)
         columns: dict[str, tuple[Rows, npt.NDArray[Any]]] = {}
+        refused = rows[~legal] if len(played) < len(rows) else _NO_ACTIONS
         if refused.size:
             columns["illegal_action"] = refused, self.table[refused, CHOSEN]
         if played.size:

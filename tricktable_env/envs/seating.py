@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tricktable_env.bits import below, stream
+from tricktable_env.bits import below, room, stream
 from tricktable_env.envs.spaces import as_action
 from tricktable_env.game import (
     ASKED,
@@ -96,7 +96,7 @@ def draw_seat(seat: int, players: int, seed: np.uint64, episode: int) -> int:
     if seat == ALTERNATE:
         return episode % players
     if seat == RANDOM:
-        words = np.empty(1, np.uint64)
+        words = room(1, np.uint64)
         words[0] = stream(seed, episode, _SEATS_STREAM)
         return below(words, 0, players)
     return seat

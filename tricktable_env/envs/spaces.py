@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -10,6 +11,7 @@ from gymnasium import spaces
 
 from tricktable_env.cards import Mask
 from tricktable_env.game import Action, Bytes, Game
+from tricktable_env.jit import kernel
 
 ObservationForm: TypeAlias = Literal["flat", "dict"]
 """The flat observation alone, or with the history and the action mask."""
@@ -67,6 +69,16 @@ def row_of(observation: Observation, row: int) -> Observation:
     return one
 
 
+def rows_of(observation: Observation) -> Iterable[Observation]:
+    """The rows of a batch of observations, one after another."""
+    if isinstance(observation, dict):
+        keys = observation.keys()
+        return (
+            dict(zip(keys, row, strict=True)) for row in zip(*observation.values(), strict=True)
+        )
+    return observation
+
+
 def as_action(action: Any) -> Action | None:
     """Reads an action: a Python or numpy integer, or an array of one without dimensions.
 
@@ -79,6 +91,15 @@ def as_action(action: Any) -> Action | None:
         return operator.index(action)
     except TypeError:
         return None
+
+
+@kernel
+def first_outside(actions: np.ndarray, num_actions: int) -> int:
+    """The place of the first action that is none of 0 to num_actions - 1, or -1."""
+    for i in range(actions.shape[0]):
+        if actions[i] < 0 or actions[i] >= num_actions:
+            return i
+    return -1
 
 
 def check_choice(option: str, value: Any, choices: tuple[str, ...]) -> None:

@@ -23,7 +23,7 @@ from tricktable_env.envs.spaces import (
     as_action,
     check_render_mode,
     observation_space,
-    row_of,
+    rows_of,
 )
 from tricktable_env.envs.starts import Options
 from tricktable_env.game import Bytes, Game, Player, Rows
@@ -132,24 +132,26 @@ class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
         infos = {"action_mask": sight.masks, "seat": self.episodes.viewers.copy()}
         if self.episodes.full_information:
             infos["state"] = self.episodes.full()
-        about = {f"_{key}": _marked(self.num_envs, rows) for key in infos}
-        return self.episodes.shown(sight), infos | about
+        about = _marked(self.num_envs, rows)
+        infos |= {f"_{key}": about.copy() for key in infos}
+        return self.episodes.shown(sight), infos
 
     def _final(self, last: Last) -> dict[str, Any]:
         """The last observations and infos of rows that ended, in Gymnasium's form."""
         n = self.num_envs
-        observations = np.full(n, None, object)
-        for i, row in enumerate(last.rows.tolist()):
-            observations[row] = row_of(last.observation, i)
+        observations = np.empty(n, object)
+        for row, one in zip(last.rows.tolist(), rows_of(last.observation), strict=True):
+            observations[row] = one
+        ended = _marked(n, last.rows)
         infos: dict[str, Any] = {}
         for key, (rows, values) in last.infos.items():
             infos[key] = _scattered(n, rows, values)
-            infos[f"_{key}"] = _marked(n, rows)
+            infos[f"_{key}"] = ended.copy() if rows is last.rows else _marked(n, rows)
         return {
             "final_obs": observations,
-            "_final_obs": _marked(n, last.rows),
+            "_final_obs": ended,
             "final_info": infos,
-            "_final_info": _marked(n, last.rows),
+            "_final_info": ended.copy(),
         }
 
     # -- rows as the single environment has them -----------------------------------------------
@@ -234,12 +236,19 @@ def _reset_mask(mask: Any, rows: int) -> npt.NDArray[np.bool_]:
 
 def _scattered(n: int, rows: Rows, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """An array of n rows with values in some of them, 0 or None in the others."""
-    out = np.full((n, *values.shape[1:]), None if values.dtype == object else 0, values.dtype)
+    out = np.zeros((n, *values.shape[1:]), values.dtype) if values.dtype != object else _nones(n)
     out[rows] = values
     return out
 
 
+def _nones(n: int) -> npt.NDArray[Any]:
+    return np.empty(n, object)
+
+
 def _marked(n: int, rows: Rows) -> npt.NDArray[np.bool_]:
+    """Whether a row of n is one of these rows, each of which stands there once."""
+    if len(rows) == n:
+        return np.ones(n, np.bool_)
     out = np.zeros(n, np.bool_)
     out[rows] = True
     return out

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tricktable_env.bits import ZERO, ask, decision_key, int64
+from tricktable_env.bits import ZERO, ask, decision_key, int64, room
 from tricktable_env.game import (
     ASKED,
     CHOSEN,
@@ -38,7 +38,7 @@ from tricktable_env.honors.rules import (
     winners,
 )
 from tricktable_env.honors.sampling import sample
-from tricktable_env.honors.state import LEFT, NUM_ACTIONS, TURN, WORDS
+from tricktable_env.honors.state import LEFT, MAX_PLAYERS, NUM_ACTIONS, TURN, WORDS
 from tricktable_env.jit import kernel
 
 
@@ -90,10 +90,10 @@ def play_rows(
             if not is_legal(states[rows[i]], actions[i]):
                 return -1 - i
     players = paid.shape[1]
-    v = np.empty(WORDS, np.uint64)
-    mask = np.empty(NUM_ACTIONS, np.int8)
-    words = np.empty(1, np.uint64)
-    payment = np.empty(players, np.float32)
+    v = room(WORDS, np.uint64)
+    mask = room(NUM_ACTIONS, np.int8)
+    words = room(1, np.uint64)
+    payment = room(MAX_PLAYERS, np.float32)
     seen = 0
     for i in range(rows.shape[0]):
         row = rows[i]
@@ -192,7 +192,7 @@ def observe_rows(
     states: np.ndarray, rows: np.ndarray, players: np.ndarray, out: np.ndarray, masks: np.ndarray
 ) -> None:
     """Writes the flat observation and the mask of a player in each row, through its view."""
-    v = np.empty(WORDS, np.uint64)
+    v = room(WORDS, np.uint64)
     for i in range(rows.shape[0]):
         view(states[rows[i]], players[i], v)
         encode(v, out[i], masks[i])
@@ -203,7 +203,7 @@ def history_rows(
     states: np.ndarray, rows: np.ndarray, players: np.ndarray, out: np.ndarray
 ) -> None:
     """Writes the history of each row as a player has seen it, through its view."""
-    v = np.empty(WORDS, np.uint64)
+    v = room(WORDS, np.uint64)
     for i in range(rows.shape[0]):
         view(states[rows[i]], players[i], v)
         encode_history(v, players[i], out[i])

@@ -23,7 +23,7 @@ counts in one hand, a *group* one that counts in any; where all four do, the las
 FACTORIALS = np.array([math.factorial(n) for n in range(NUM_CARDS + 1)], np.float64)
 
 
-@kernel
+@kernel(allocates=True)
 def count_ways(
     ops: np.ndarray,
     begin: int,
@@ -151,7 +151,7 @@ def _strides(class_of: np.ndarray, group_of: np.ndarray, radix: int, out: np.nda
             out[group_of[suit]] = radix ** class_of[suit]
 
 
-@kernel
+@kernel(allocates=True)
 def choose_counts(
     classes: np.ndarray,
     class_of: np.ndarray,
@@ -256,7 +256,7 @@ def choose_counts(
                 used[group] += chosen[p, group]
 
 
-@kernel
+@kernel(allocates=True)
 def draw_classes(
     ops: np.ndarray,
     begin: int,

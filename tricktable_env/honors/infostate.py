@@ -10,7 +10,7 @@ from numbers import Integral
 
 import numpy as np
 
-from tricktable_env.bits import ZERO, bit, int64
+from tricktable_env.bits import ZERO, bit, copy_words, int64, room
 from tricktable_env.cards import SUIT_SIZE, Seat, Words
 from tricktable_env.game import PositionError
 from tricktable_env.honors.rules import best_place, draws, num_players, show_lacks
@@ -61,8 +61,7 @@ def view(s: np.ndarray, seat: int, out: np.ndarray) -> None:
         seat: whose view.
         out: `[WORDS] uint64`, overwritten.
     """
-    for word in range(WORDS):
-        out[word] = s[word]
+    copy_words(s, out, WORDS)
     out[VIEWER] = np.uint64(1 + seat)
     out[RNG] = ZERO
     turned = ZERO
@@ -71,11 +70,29 @@ def view(s: np.ndarray, seat: int, out: np.ndarray) -> None:
     for other in range(num_players(s)):
         if other != seat:
             out[HAND + other] &= turned
-    drawn = int64(s[STOCK_AT])
-    for i in range(int64(s[STOCK_SIZE])):
-        seen = i < drawn and nibble_of(s, OWNER, i) == seat
-        if not seen and byte_of(s, STOCK, i) != int64(s[TURNED]):
-            put_byte(out, STOCK, i, 0)
+    for word in range((int64(s[STOCK_SIZE]) + 7) >> 3):
+        cards = s[STOCK + word]
+        owners = s[OWNER + (word >> 1)] >> np.uint64((word & 1) * 32)
+        out[STOCK + word] = cards & (
+            _equal_bytes(_nibbles_apart(owners), np.uint64(seat)) | _equal_bytes(cards, s[TURNED])
+        )
+
+
+@kernel
+def _nibbles_apart(word: np.uint64) -> np.uint64:
+    """The lowest 8 nibbles of a word, a byte each."""
+    word &= np.uint64(0xFFFFFFFF)
+    word = (word | word << np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)
+    word = (word | word << np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
+    return (word | word << np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
+
+
+@kernel
+def _equal_bytes(word: np.uint64, byte: np.uint64) -> np.uint64:
+    """255 in each byte of a word that equals a byte, 0 in the others; all are less than 128."""
+    other = word ^ byte * np.uint64(0x0101010101010101)
+    equal = ~(other + np.uint64(0x7F7F7F7F7F7F7F7F)) & np.uint64(0x8080808080808080)
+    return (equal >> np.uint64(7)) * np.uint64(255)
 
 
 @kernel
@@ -109,7 +126,8 @@ def list_events(s: np.ndarray, out: np.ndarray) -> int:
         How many there are.
     """
     players = num_players(s)
-    now = s.copy()
+    now = room(WORDS, np.uint64)
+    copy_words(s, now, WORDS)
     restore_start(now)
     in_hand = start_hand(s)
     leader = int64(now[LEADER])

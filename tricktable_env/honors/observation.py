@@ -12,8 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from tricktable_env.bits import ONE, ZERO, bit, has, int64, store_16, store_64
-from tricktable_env.cards import NUM_CARDS, SUIT_CARDS, SUIT_SIZE, SUITS, CardSet
+from tricktable_env.bits import (
+    CURSOR,
+    ONE,
+    TWOS,
+    ZERO,
+    bit,
+    has,
+    int64,
+    put_flag,
+    put_plane,
+    put_rest,
+    room,
+    store_16,
+    store_64,
+)
+from tricktable_env.cards import NUM_CARDS, SUIT_SIZE, SUITS, CardSet
 from tricktable_env.game import Slice
 from tricktable_env.honors.infostate import (
     ANNOUNCED_IT,
@@ -62,7 +76,6 @@ from tricktable_env.honors.state import (
     WORDS,
     byte_of,
     held,
-    nibble_of,
     stock_left,
 )
 from tricktable_env.jit import kernel
@@ -191,18 +204,6 @@ def high(players: int) -> np.ndarray:
 
 
 @kernel
-def _set_plane(cards: np.uint64, plane: int, width: int, out: np.ndarray) -> None:
-    """Writes a plane of all suits.
-
-    A store of 16 bytes covers the 13 of a plane; the 3 too many are overwritten by the next plane
-    or, behind the last one, by the flags. So planes are written in order.
-    """
-    for suit in range(4):
-        ranks = (cards >> np.uint64(SUIT_SIZE * suit)) & np.uint64(SUIT_CARDS)
-        store_16(out, suit * width + plane * SUIT_SIZE, ranks)
-
-
-@kernel
 def _seat_on(seat: int, i: int, players: int) -> int:
     """The seat i seats on, i < players; a division would take longer."""
     on = seat + i
@@ -236,31 +237,45 @@ def _set_suits(v: np.ndarray, seat: int, players: int, out: np.ndarray) -> None:
     if v[TURNED] != ZERO:
         turned = bit(int64(v[TURNED]) - 1) & ~(played | v[GONE])
     led = ZERO
+    led_suit = ZERO
     best = ZERO
     if v[IN_TRICK] != ZERO:
         led = bit(byte_of(v, TRICK, 0) - 1)
+        led_suit = suit_cards((byte_of(v, TRICK, 0) - 1) // SUIT_SIZE)
         best = bit(byte_of(v, TRICK, best_place(v)) - 1)
-    _set_plane(v[HAND + seat], 0, width, out)  # hand
-    _set_plane(unseen(v), 1, width, out)  # unseen
-    _set_plane(turned, 2, width, out)  # turned
-    _set_plane(_honors_left(v, played), 3, width, out)  # honor
-    _set_plane(led, 4, width, out)  # led
-    _set_plane(best, 5, width, out)  # best
+    at = put_plane(v[HAND + seat], out, width, CURSOR)  # hand
+    at = put_plane(unseen(v), out, width, at)  # unseen
+    at = put_plane(turned, out, width, at)  # turned
+    at = put_plane(_honors_left(v, played), out, width, at)  # honor
+    at = put_plane(led, out, width, at)  # led
+    at = put_plane(best, out, width, at)  # best
     for i in range(players):
-        _set_plane(v[PLAYED + _seat_on(seat, i, players)], 6 + i, width, out)  # played
+        at = put_plane(v[PLAYED + _seat_on(seat, i, players)], out, width, at)  # played
     for i in range(players):
         cards = _trick_card(v, _seat_on(seat, i, players), players)
-        _set_plane(cards, 6 + players + i, width, out)  # trick
-    for suit in range(4):
-        at = suit * width + (6 + 2 * players) * SUIT_SIZE
-        out[at] = 1 if int64(v[TRUMP]) == suit else 0  # trump
-        out[at + 1] = 1 if led & suit_cards(suit) != ZERO else 0  # led_suit
-        at += NUM_FLAGS
+        at = put_plane(cards, out, width, at)  # trick
+    at = put_flag(suit_cards(int64(v[TRUMP])), out, width, at)  # trump
+    at = put_flag(led_suit, out, width, at)  # led_suit
+    for most in (0, 2, 5):  # void, void_2, void_5
         for i in range(1, players):
-            since = nibble_of(v, SHOWN, 4 * _seat_on(seat, i, players) + suit)
-            out[at + i - 1] = 1 if since == 0 else 0  # void
-            out[at + players - 1 + i - 1] = 1 if since <= 2 else 0  # void_2
-            out[at + 2 * (players - 1) + i - 1] = 1 if since <= 5 else 0  # void_5
+            at = put_flag(_lacking(v, _seat_on(seat, i, players), most), out, width, at)
+    put_rest(out, width, at)
+
+
+@kernel
+def _lacking(v: np.ndarray, seat: int, most: int) -> np.uint64:
+    """The twos of the suits that a seat has failed to follow, and drawn at most so many since.
+
+    The four numbers, a nibble each, are compared at once: each gets room for a fifth bit, which
+    15 - most added to it sets where it is greater.
+    """
+    since = v[SHOWN + (seat >> 2)] >> np.uint64((seat & 3) * 16)
+    apart = ZERO
+    for suit in range(4):
+        nibble = (since >> np.uint64(4 * suit)) & np.uint64(15)
+        apart |= nibble << np.uint64(SUIT_SIZE * suit)
+    greater = (apart + np.uint64(TWOS) * np.uint64(15 - most)) >> np.uint64(4)
+    return ~greater & np.uint64(TWOS)
 
 
 @kernel
@@ -273,7 +288,7 @@ def _set_numbers(v: np.ndarray, seat: int, players: int, out: np.ndarray) -> Non
     out[at + 2] = 1 if running and v[IN_TRICK] == ZERO and not announcing(v) else 0  # leading
     out[at + 3] = v[IN_TRICK]  # in_trick
     out[at + 4] = seat  # seat
-    out[at + 5] = (int64(v[LEADER]) - seat) % players  # leader
+    out[at + 5] = _seat_on(int64(v[LEADER]), players - seat, players)  # leader
     out[at + 6] = v[DEAL_LEFT]  # deal_left
     out[at + 7] = v[LEFT]  # tricks_left
     out[at + 8] = stock_left(v)  # stock
@@ -332,7 +347,14 @@ def encode(v: np.ndarray, out: np.ndarray, mask: np.ndarray) -> None:
         out: `[D] uint8`, overwritten.
         mask: `[79] int8`, overwritten.
     """
-    players = num_players(v)
+    if num_players(v) == 2:  # the compiler unrolls the loops of two players: twice as fast
+        _encode(v, 2, out, mask)
+    else:
+        _encode(v, num_players(v), out, mask)
+
+
+@kernel
+def _encode(v: np.ndarray, players: int, out: np.ndarray, mask: np.ndarray) -> None:
     seat = int64(v[VIEWER]) - 1
     _set_suits(v, seat, players, out)
     _set_numbers(v, seat, players, out)
@@ -340,7 +362,7 @@ def encode(v: np.ndarray, out: np.ndarray, mask: np.ndarray) -> None:
     _set_actions(v, out, 4 * _suit_width(players) + _num_globals(players))
 
 
-@kernel
+@kernel(allocates=True)
 def encode_history(s: np.ndarray, seat: int, out: np.ndarray) -> None:
     """Writes the history as a seat has seen it, two codes an event in order.
 
@@ -386,7 +408,7 @@ def encode_full(s: np.ndarray, seat: int, out: np.ndarray, mask: np.ndarray) -> 
         out: `[F] uint8`, overwritten.
         mask: `[79] int8`, overwritten.
     """
-    v = np.empty(WORDS, np.uint64)
+    v = room(WORDS, np.uint64)
     view(s, seat, v)
     encode(v, out, mask)
     players = num_players(s)

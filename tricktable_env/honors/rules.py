@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from tricktable_env.bits import ONE, ZERO, below, bit, first, has, int64, nth, shuffle, size
+from tricktable_env.bits import ONE, ZERO, below, bit, first, has, int64, nth, room, shuffle, size
 from tricktable_env.cards import NUM_CARDS, SUIT_CARDS, SUIT_SIZE, SUITS, deck_of
 from tricktable_env.game import RulesError
 from tricktable_env.honors.state import (
@@ -27,7 +27,6 @@ from tricktable_env.honors.state import (
     IN_TRICK,
     LEADER,
     LEFT,
-    MANY,
     MAX_PLAYERS,
     OPTIONS,
     OWNER,
@@ -49,7 +48,6 @@ from tricktable_env.honors.state import (
     clear_game,
     clear_shown,
     held,
-    nibble_of,
     note_start,
     put_byte,
     put_nibble,
@@ -244,7 +242,7 @@ def draws(s: np.ndarray, left: int, in_hand: int) -> int:
 @kernel
 def deal(s: np.ndarray) -> None:
     """Deals a game from the state's own stream."""
-    cards = np.empty(52, np.int64)
+    cards = room(NUM_CARDS, np.int64)
     n = 0
     deck = s[DECK]
     while deck != ZERO:
@@ -425,10 +423,15 @@ def _serve(s: np.ndarray, winner: int) -> None:
         s[STOCK_AT] += ONE
     s[DEALT] += np.uint64(each)
     if not redeal:
-        for i in range(4 * players):
-            since = nibble_of(s, SHOWN, i)
-            if since < MANY:
-                put_nibble(s, SHOWN, i, since + 1)
+        for word in range(2):
+            s[SHOWN + word] += _one_more(s[SHOWN + word])
+
+
+@kernel
+def _one_more(word: np.uint64) -> np.uint64:
+    """1 in each nibble of a word that is less than 14: the others have bits 1 to 3 set."""
+    set_thrice = word & (word >> np.uint64(1)) & (word >> np.uint64(2))
+    return ~(set_thrice >> np.uint64(1)) & np.uint64(0x1111111111111111)
 
 
 @kernel

@@ -60,7 +60,7 @@ from tricktable_env.jit import kernel
 MAX_OPS = MAX_EVENTS + 60
 
 
-@kernel
+@kernel(allocates=True)
 def sample(v: np.ndarray, words: np.ndarray, at: int, out: np.ndarray) -> None:
     """Draws a full state, evenly from all deals that agree with a view.
 
@@ -206,7 +206,7 @@ def _last_hand(ops: np.ndarray, num_ops: int) -> int:
     return begin
 
 
-@kernel
+@kernel(allocates=True)
 def _pool(
     v: np.ndarray, group_of: np.ndarray, words: np.ndarray, at: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -225,7 +225,7 @@ def _pool(
     return cards, counts
 
 
-@kernel
+@kernel(allocates=True)
 def _hand_out(
     cards: np.ndarray,
     counts: np.ndarray,
@@ -269,7 +269,7 @@ def _hand_out(
             n += 1
 
 
-@kernel
+@kernel(allocates=True)
 def _fill_slots(
     ops: np.ndarray,
     begin: int,

@@ -42,7 +42,7 @@ RNG = 32  # the stream of deals; no view has it
 OPTIONS = 33  # the rules, packed by rules.pack_options
 DECK = 34  # the cards of the deck
 VIEWER = 35  # 0 a full state, 1 + seat a view
-SHOWN = 36  # [2] a nibble a seat and suit: cards drawn since it failed to follow, or NEVER
+SHOWN = 36  # [2] a nibble a seat and suit: cards drawn since it failed to follow (14: or more)
 START = 38  # [6] how the game started; see `note_start`
 # -- what happened ---------------------------------------------------------------------------
 STOCK = 44  # [7] a byte a card from the top: the card + 1; a view has what its seat drew
@@ -50,8 +50,7 @@ OWNER = 51  # [4] a nibble a card of the stock: the seat that drew it, or NO_OWN
 HISTORY = 55  # [13] a byte a ply: action + 1
 WORDS = 68
 
-NEVER = 15
-MANY = 14  # so many cards drawn, or more
+NEVER = 15  # of SHOWN: it has not
 NO_OWNER = 15
 SCORE_BIAS = 64  # the lowest score of any game is -52
 MAX_SCORE = 127

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tricktable_env.bits import ZERO, ask, decision_key, has, int64
+from tricktable_env.bits import ZERO, ask, decision_key, has, int64, room
 from tricktable_env.game import (
     ASKED,
     CHOSEN,
@@ -84,10 +84,10 @@ def play_rows(
             if not has(legal(states[rows[i]]), actions[i]):
                 return -1 - i
     players = paid.shape[1]
-    v = np.empty(WORDS, np.uint64)
-    mask = np.empty(NUM_ACTIONS, np.int8)
-    words = np.empty(1, np.uint64)
-    payment = np.empty(players, np.float32)
+    v = room(WORDS, np.uint64)
+    mask = room(NUM_ACTIONS, np.int8)
+    words = room(1, np.uint64)
+    payment = room(2, np.float32)
     seen = 0
     for i in range(rows.shape[0]):
         row = rows[i]
@@ -187,7 +187,7 @@ def observe_rows(
     states: np.ndarray, rows: np.ndarray, players: np.ndarray, out: np.ndarray, masks: np.ndarray
 ) -> None:
     """Writes the flat observation and the mask of a player in each row, through its view."""
-    v = np.empty(WORDS, np.uint64)
+    v = room(WORDS, np.uint64)
     for i in range(rows.shape[0]):
         s = states[rows[i]]
         view(s, player_of(s, players[i]), v)

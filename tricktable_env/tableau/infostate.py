@@ -11,8 +11,21 @@ from numbers import Integral
 
 import numpy as np
 
-from tricktable_env.bits import ONE, ZERO, bit, draw, first, has, int64, popcount, shuffle, size
-from tricktable_env.cards import SUIT_CARDS, SUIT_SIZE, Seat, Words
+from tricktable_env.bits import (
+    ONE,
+    ZERO,
+    bit,
+    copy_words,
+    draw,
+    first,
+    has,
+    int64,
+    popcount,
+    room,
+    shuffle,
+    size,
+)
+from tricktable_env.cards import NUM_CARDS, SUIT_CARDS, SUIT_SIZE, Seat, Words
 from tricktable_env.game import PositionError
 from tricktable_env.jit import kernel
 from tricktable_env.tableau.rules import call_cards, first_leader, hand_size, num_piles, num_tricks
@@ -65,8 +78,7 @@ def view(s: np.ndarray, seat: int, out: np.ndarray) -> None:
         seat: 0 the caller, 1 the dealer.
         out: `[WORDS] uint64`, overwritten.
     """
-    for word in range(WORDS):
-        out[word] = s[word]
+    copy_words(s, out, WORDS)
     other = 1 - seat
     out[VIEWER] = np.uint64(1 + seat)
     out[OUT] = ZERO
@@ -125,14 +137,13 @@ def sample(v: np.ndarray, words: np.ndarray, at: int, out: np.ndarray) -> None:
         at: see `words`.
         out: `[WORDS] uint64`, overwritten with the state; its own stream is new.
     """
-    for word in range(WORDS):
-        out[word] = v[word]
+    copy_words(v, out, WORDS)
     out[VIEWER] = ZERO
     out[UNSEEN] = ZERO
     out[RNG] = draw(words, at)
     seat = int64(v[VIEWER]) - 1
     other = 1 - seat
-    cards = np.empty(52, np.int64)
+    cards = room(NUM_CARDS, np.int64)
     if v[TRUMP] == np.uint64(NOT_CALLED):
         _sample_before_call(v, seat, words, at, cards, out)
         return

@@ -13,8 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from tricktable_env.bits import ONE, ZERO, bit, has, int64, popcount, store_16, store_32, store_word
-from tricktable_env.cards import SUIT_CARDS, SUIT_SIZE, CardSet
+from tricktable_env.bits import (
+    CURSOR,
+    ONE,
+    ZERO,
+    bit,
+    has,
+    int64,
+    popcount,
+    put_flag,
+    put_plane,
+    put_rest,
+    room,
+    store_32,
+    store_word,
+    twos_of,
+)
+from tricktable_env.cards import SUIT_SIZE, CardSet
 from tricktable_env.game import Slice
 from tricktable_env.jit import kernel
 from tricktable_env.tableau.infostate import unseen, view
@@ -143,37 +158,34 @@ def high() -> np.ndarray:
 
 
 @kernel
-def _set_planes(planes: tuple[np.uint64, ...], out: np.ndarray) -> None:
-    """Writes the planes of all suits.
-
-    A store of 16 bytes covers the 13 of a plane; the 3 too many are overwritten by the next plane
-    or, behind the last one, by the flags.
-    """
-    for suit in range(4):
-        shift = np.uint64(SUIT_SIZE * suit)
-        for plane in range(NUM_PLANES):
-            at = suit * SUIT_WIDTH + plane * SUIT_SIZE
-            store_16(out, at, (planes[plane] >> shift) & np.uint64(SUIT_CARDS))
-
-
-@kernel
 def _flag(condition: bool) -> np.uint64:
     return ONE if condition else ZERO
 
 
 @kernel
-def _set_flags(v: np.ndarray, seat: int, other: int, out: np.ndarray) -> None:
-    """Writes FLAGS of every suit in their order."""
-    trump = ONE << v[TRUMP]
-    led = _flag(v[LEAD] != ZERO) << ((v[LEAD] - ONE) // np.uint64(SUIT_SIZE))
-    void = v[VOID] >> np.uint64(4 * seat)
-    void_other = v[VOID] >> np.uint64(4 * other)
-    for suit in range(4):
-        at = suit * SUIT_WIDTH + NUM_PLANES * SUIT_SIZE
-        out[at] = (trump >> np.uint64(suit)) & ONE  # trump
-        out[at + 1] = (led >> np.uint64(suit)) & ONE  # led_suit
-        out[at + 2] = (void >> np.uint64(suit)) & ONE  # void
-        out[at + 3] = (void_other >> np.uint64(suit)) & ONE  # void_other
+def _set_suits(v: np.ndarray, seat: int, other: int, out: np.ndarray) -> None:
+    """Writes PLANES and FLAGS of all suits in their order."""
+    width = SUIT_WIDTH
+    led = (ONE << v[LEAD]) >> ONE  # LEAD is the card + 1, or 0
+    suit = (v[LEAD] - ONE) // np.uint64(SUIT_SIZE) if led != ZERO else ZERO
+    led_suit = _flag(led != ZERO) << suit
+    void = (v[VOID] >> np.uint64(4 * seat)) & np.uint64(15)
+    void_other = (v[VOID] >> np.uint64(4 * other)) & np.uint64(15)
+    at = put_plane(v[HAND + seat], out, width, CURSOR)  # hand
+    at = put_plane(v[UP + seat], out, width, at)  # up
+    at = put_plane(v[UP + other], out, width, at)  # up_other
+    at = put_plane(v[COVER + seat], out, width, at)  # cover
+    at = put_plane(v[COVER + other], out, width, at)  # cover_other
+    at = put_plane(v[PLAYED + seat], out, width, at)  # played
+    at = put_plane(v[PLAYED + other], out, width, at)  # played_other
+    at = put_plane(led, out, width, at)  # led
+    at = put_plane(unseen(v), out, width, at)  # unseen
+    at = put_plane(v[CALL_HAND] if seat == CALLER else ZERO, out, width, at)  # call_hand
+    at = put_flag(twos_of((ONE << v[TRUMP]) & np.uint64(15)), out, width, at)  # trump
+    at = put_flag(twos_of(led_suit), out, width, at)  # led_suit
+    at = put_flag(twos_of(void), out, width, at)  # void
+    at = put_flag(twos_of(void_other), out, width, at)  # void_other
+    put_rest(out, width, at)
 
 
 @kernel
@@ -250,20 +262,7 @@ def encode(v: np.ndarray, out: np.ndarray, mask: np.ndarray) -> None:
     """
     seat = int64(v[VIEWER]) - 1
     other = 1 - seat
-    planes = (
-        v[HAND + seat],  # hand
-        v[UP + seat],  # up
-        v[UP + other],  # up_other
-        v[COVER + seat],  # cover
-        v[COVER + other],  # cover_other
-        v[PLAYED + seat],  # played
-        v[PLAYED + other],  # played_other
-        (ONE << v[LEAD]) >> ONE,  # led; LEAD is the card + 1, or 0
-        unseen(v),  # unseen
-        v[CALL_HAND] if seat == CALLER else ZERO,  # call_hand
-    )
-    _set_planes(planes, out)
-    _set_flags(v, seat, other, out)
+    _set_suits(v, seat, other, out)
     _set_globals(v, seat, other, out)
     actions = legal_in_view(v)
     _set_actions(actions, mask, 0)
@@ -300,7 +299,7 @@ def encode_full(s: np.ndarray, seat: int, out: np.ndarray, mask: np.ndarray) -> 
         out: `[FULL_SIZE] uint8`, overwritten.
         mask: `[56] int8`, overwritten.
     """
-    v = np.empty(WORDS, np.uint64)
+    v = room(WORDS, np.uint64)
     view(s, seat, v)
     encode(v, out, mask)
     for i in range(HIDDEN_AT, FULL_SIZE):
