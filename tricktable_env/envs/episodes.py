@@ -27,6 +27,7 @@ from tricktable_env.envs.spaces import (
     row_of,
 )
 from tricktable_env.envs.starts import Options, read_start, seed_word
+from tricktable_env.envs.threads import ALONE, Threads
 from tricktable_env.game import (
     ASKED,
     CHOSEN,
@@ -57,6 +58,7 @@ from tricktable_env.render import picture
 OnIllegal: TypeAlias = Literal["terminate", "raise"]
 """What an action that the rules do not allow does: ends the episode at a loss, or is an error."""
 
+_ALL = slice(None)
 _NO_ACTIONS = np.empty(0, np.int64)
 _NOTHING = np.empty((0, 0), np.uint8)
 _OVER = 1 << (ENDED + 1) | 1 << (ILLEGAL + 1)
@@ -100,8 +102,8 @@ class Turn(NamedTuple):
     """`[N]`, whether the episode ended."""
     sight: Sight
     """What is seen now: where the next episode has begun, its first decision."""
-    last: Last | None
-    """Of the rows where the next episode has begun."""
+    lasts: list[Last]
+    """Of the rows where the next episode has begun, in their order; empty where there are none."""
 
 
 class Episodes:
@@ -119,6 +121,7 @@ class Episodes:
         observation: the form of observations; None shows the masks alone.
         on_illegal: what an action that is not legal does.
         full_information: whether infos have `state`, the full-information tensor, as well.
+        threads: among how many threads the rows are shared out, where there are enough.
 
     Raises:
         ValueError: an option that makes no sense.
@@ -133,11 +136,13 @@ class Episodes:
         observation: ObservationForm | None = "flat",
         on_illegal: OnIllegal = "terminate",
         full_information: bool = False,
+        threads: int = 1,
     ) -> None:
         check_choice("on_illegal", on_illegal, get_args(OnIllegal))
         number = as_action(num_rows)
         if number is None or number < 1:
             raise ValueError(f"{num_rows!r} environments; an integer of at least 1 is needed")
+        self._threads = Threads(threads)
         self.game, self.num_rows, self.form = game, number, observation
         if not isinstance(full_information, bool | np.bool_):
             raise ValueError(f"full_information={full_information!r} is neither True nor False")
@@ -155,12 +160,16 @@ class Episodes:
         self._widths = game.observation_size, game.num_actions, game.history_size
         self._strict = on_illegal == "raise"
         self._running = self._begun = False
-        self._kept: tuple[npt.NDArray[Any], ...] = ()
+        self._kept = self._blank_rows()
         self._loop: tuple[Any, npt.NDArray[np.int64]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what only this process can use, and what steps keep."""
         return {**vars(self), "_loop": None, "_kept": ()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._kept = self._blank_rows()
 
     @property
     def viewers(self) -> npt.NDArray[np.int64]:
@@ -304,25 +313,35 @@ class Episodes:
             raise ResetNeeded("the episode is over, or never began: call reset()")
         n, game = self.num_rows, self.game
         paid, gains = np.empty((n, game.num_players), np.float32), np.empty(n)
-        sight, last = self._blank(n), None
-        if self.opponents is not None:  # they may fail half way
-            self._keep()
-        try:
-            over = self._play(self.rows, actions, self._strict, paid, gains, sight) & _OVER
-            if not over:
-                return Turn(gains, paid, np.zeros(n, np.bool_), sight, None)
-            ended = self.table[:, STATUS] != RUNNING
-            if again:
-                rows = np.flatnonzero(ended)
-                last = self._last(rows, paid, sight)
-                self._begin(rows, None, sight)
-            else:
+        ended, sight = np.zeros(n, np.bool_), self._blank(n)
+        _, fixed = self._loop or self._find_loop()
+        threads = self._threads if fixed.all() else ALONE  # others are asked one after another
+        # Opponents may fail half way; and what one thread refuses others may have taken.
+        keep = self.opponents is not None or (self._strict and threads.number > 1)
+
+        def step_rows(at: slice) -> Last | None:
+            """A part of the rows."""
+            rows = self.rows[at]
+            if keep:
+                self._keep(at)
+            if not self._play(rows, actions[at], self._strict, paid, gains, sight) & _OVER:
+                return None
+            ended[at] = self.table[at, STATUS] != RUNNING
+            if not again:
                 self._running = False
+                return None
+            over = rows[ended[at]]
+            last = self._last(over, paid, sight)
+            self._begin(over, None, sight)
+            return last
+
+        try:
+            lasts = threads.run(step_rows, n)
         except BaseException:
-            if self.opponents is not None:
+            if keep:
                 self._restore()
             raise
-        return Turn(gains, paid, ended, sight, last)
+        return Turn(gains, paid, ended, sight, [last for last in lasts if last is not None])
 
     def _play(
         self,
@@ -341,7 +360,7 @@ class Episodes:
         )
         if seen < 0:
             row = int(rows[-1 - seen])
-            raise self.illegal_action(row, self.game.action_text(int(actions[row])))
+            raise self.illegal_action(row, self.game.action_text(int(actions[-1 - seen])))
         found: int = seen
         while seen & (_ASKED | _FOUL):
             if seen & _FOUL:
@@ -484,13 +503,15 @@ class Episodes:
             raise ResetNeeded("nothing has been dealt yet: call reset()")
 
     # -- errors ------------------------------------------------------------------------------
-    def _keep(self) -> None:
-        """Notes how all rows are now, for `_restore`."""
+    def _keep(self, at: slice = _ALL) -> None:
+        """Notes how all rows, or a part of them, are now, for `_restore`."""
         now: tuple[npt.NDArray[Any], ...] = self.states, self.table, self.owed
-        if not self._kept:
-            self._kept = tuple(map(np.empty_like, now))
         for kept, array in zip(self._kept, now, strict=True):
-            np.copyto(kept, array)
+            np.copyto(kept[at], array[at])
+
+    def _blank_rows(self) -> tuple[npt.NDArray[Any], ...]:
+        now: tuple[npt.NDArray[Any], ...] = self.states, self.table, self.owed
+        return tuple(map(np.empty_like, now))
 
     def _restore(self) -> None:
         now: tuple[npt.NDArray[Any], ...] = self.states, self.table, self.owed

@@ -43,6 +43,9 @@ class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
 
     Args:
         num_envs: number of rows N.
+        threads: among how many threads the rows are shared out, the calling one included. What
+            comes out is the same; it pays from some thousand rows on, or where opponents think.
+            Compiled opponents (an agent's `kernel`) are asked from all of them.
     """
 
     metadata: dict[str, Any] = {
@@ -62,12 +65,13 @@ class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
         render_mode: str | None = None,
         on_illegal: OnIllegal = "terminate",
         full_information: bool = False,
+        threads: int = 1,
         **rules: Any,
     ) -> None:
         check_render_mode(render_mode)
         self.game = named_game(game, rules)
         self.episodes = Episodes(
-            self.game, num_envs, opponent, seat, observation, on_illegal, full_information
+            self.game, num_envs, opponent, seat, observation, on_illegal, full_information, threads
         )
         self.num_envs, self.render_mode = self.episodes.num_rows, render_mode
         self.single_observation_space = observation_space(self.game, observation)
@@ -122,8 +126,8 @@ class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
         observation, infos = self._shown(turn.sight, episodes.rows)
         if episodes.opponents is None:
             infos |= {"rewards": turn.paid, "_rewards": np.ones(self.num_envs, np.bool_)}
-        if turn.last is not None:
-            infos |= self._final(turn.last)
+        if turn.lasts:
+            infos |= self._final(turn.lasts)
         self._render_human()
         return observation, turn.rewards, turn.ended, np.zeros(self.num_envs, np.bool_), infos
 
@@ -136,17 +140,21 @@ class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
         infos |= {f"_{key}": about.copy() for key in infos}
         return self.episodes.shown(sight), infos
 
-    def _final(self, last: Last) -> dict[str, Any]:
+    def _final(self, lasts: list[Last]) -> dict[str, Any]:
         """The last observations and infos of rows that ended, in Gymnasium's form."""
         n = self.num_envs
-        observations = np.empty(n, object)
-        for row, one in zip(last.rows.tolist(), rows_of(last.observation), strict=True):
-            observations[row] = one
-        ended = _marked(n, last.rows)
+        observations, ended = np.empty(n, object), np.zeros(n, np.bool_)
         infos: dict[str, Any] = {}
-        for key, (rows, values) in last.infos.items():
-            infos[key] = _scattered(n, rows, values)
-            infos[f"_{key}"] = ended.copy() if rows is last.rows else _marked(n, rows)
+        for last in lasts:
+            for row, one in zip(last.rows.tolist(), rows_of(last.observation), strict=True):
+                observations[row] = one
+            ended[last.rows] = True
+            for key, (rows, values) in last.infos.items():
+                if key not in infos:
+                    infos[key] = _blank(n, values)
+                    infos[f"_{key}"] = np.zeros(n, np.bool_)
+                infos[key][rows] = values
+                infos[f"_{key}"][rows] = True
         return {
             "final_obs": observations,
             "_final_obs": ended,
@@ -234,15 +242,10 @@ def _reset_mask(mask: Any, rows: int) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _scattered(n: int, rows: Rows, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An array of n rows with values in some of them, 0 or None in the others."""
-    out = np.zeros((n, *values.shape[1:]), values.dtype) if values.dtype != object else _nones(n)
-    out[rows] = values
-    return out
-
-
-def _nones(n: int) -> npt.NDArray[Any]:
-    return np.empty(n, object)
+def _blank(n: int, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array of n rows for values like these, 0 or None."""
+    shape = n, *values.shape[1:]
+    return np.empty(shape, object) if values.dtype == object else np.zeros(shape, values.dtype)
 
 
 def _marked(n: int, rows: Rows) -> npt.NDArray[np.bool_]:

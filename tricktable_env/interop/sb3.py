@@ -32,6 +32,7 @@ def make_vec_env(
     render_mode: str | None = None,
     on_illegal: OnIllegal = "terminate",
     full_information: bool = False,
+    threads: int = 1,
     **rules: Any,
 ) -> TrickTableVecEnv:
     """Makes the vector environment of an id.
@@ -45,6 +46,7 @@ def make_vec_env(
         render_mode: `ansi` or `human`.
         on_illegal: `terminate` or `raise`.
         full_information: whether all infos have `state`, as in `gymnasium.make`.
+        threads: as in `gymnasium.make_vec`.
         **rules: options of the game.
 
     Raises:
@@ -54,7 +56,7 @@ def make_vec_env(
     if spec.vector_entry_point != f"{TrickTableVectorEnv.__module__}:TrickTableVectorEnv":
         raise ValueError(f"{id!r} is no environment of tricktable_env")
     options: dict[str, Any] = {"opponent": opponent, "seat": seat, "on_illegal": on_illegal}
-    options["full_information"] = full_information
+    options |= {"full_information": full_information, "threads": threads}
     batch = TrickTableVectorEnv(n_envs, render_mode=render_mode, **options, **spec.kwargs, **rules)
     batch.spec = spec
     env = TrickTableVecEnv(batch)
@@ -124,8 +126,8 @@ class TrickTableVecEnv(VecEnv):
         turn = episodes.step(episodes.read_actions(self._actions), again=True)
         self.paid = turn.paid
         infos = self._infos(turn.sight.masks)
-        if turn.last is not None:
-            self._add_last(turn.last, infos)
+        for last in turn.lasts:
+            self._add_last(last, infos)
         return turn.sight.observations, turn.rewards.astype(np.float32), turn.ended, infos
 
     def _add_last(self, last: Last, infos: list[dict[str, Any]]) -> None:
