@@ -161,7 +161,7 @@ class Episodes:
         self._strict = on_illegal == "raise"
         self._running = self._begun = False
         self._kept = self._blank_rows()
-        self._loop: tuple[Any, npt.NDArray[np.int64]] | None = None
+        self._loop: tuple[Any, npt.NDArray[np.int64], Threads] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what only this process can use, and what steps keep."""
@@ -311,37 +311,44 @@ class Episodes:
         """
         if not self._running:
             raise ResetNeeded("the episode is over, or never began: call reset()")
-        n, game = self.num_rows, self.game
-        paid, gains = np.empty((n, game.num_players), np.float32), np.empty(n)
-        ended, sight = np.zeros(n, np.bool_), self._blank(n)
-        _, fixed = self._loop or self._find_loop()
-        threads = self._threads if fixed.all() else ALONE  # others are asked one after another
+        n = self.num_rows
+        paid = np.empty((n, self.game.num_players), np.float32)
+        turn = Turn(np.empty(n), paid, np.zeros(n, np.bool_), self._blank(n), [])
+        threads = (self._loop or self._find_loop())[2]
         # Opponents may fail half way; and what one thread refuses others may have taken.
         keep = self.opponents is not None or (self._strict and threads.number > 1)
-
-        def step_rows(at: slice) -> Last | None:
-            """A part of the rows."""
-            rows = self.rows[at]
-            if keep:
-                self._keep(at)
-            if not self._play(rows, actions[at], self._strict, paid, gains, sight) & _OVER:
-                return None
-            ended[at] = self.table[at, STATUS] != RUNNING
-            if not again:
-                self._running = False
-                return None
-            over = rows[ended[at]]
-            last = self._last(over, paid, sight)
-            self._begin(over, None, sight)
-            return last
-
         try:
-            lasts = threads.run(step_rows, n)
+            if threads.number == 1:
+                last = self._step_rows(_ALL, self.rows, actions, again, keep, turn)
+                if last is not None:
+                    turn.lasts.append(last)
+                return turn
+            lasts = threads.run(
+                lambda at: self._step_rows(at, self.rows[at], actions[at], again, keep, turn), n
+            )
+            turn.lasts.extend(last for last in lasts if last is not None)
+            return turn
         except BaseException:
             if keep:
                 self._restore()
             raise
-        return Turn(gains, paid, ended, sight, [last for last in lasts if last is not None])
+
+    def _step_rows(
+        self, at: slice, rows: Rows, actions: Actions, again: bool, keep: bool, turn: Turn
+    ) -> Last | None:
+        """A part of the rows of `step`; what those that ended have to say, with `again`."""
+        if keep:
+            self._keep(at)
+        if not self._play(rows, actions, self._strict, turn.paid, turn.rewards, turn.sight) & _OVER:
+            return None
+        turn.ended[at] = self.table[at, STATUS] != RUNNING
+        if not again:
+            self._running = False
+            return None
+        over = rows[turn.ended[at]]
+        last = self._last(over, turn.paid, turn.sight)
+        self._begin(over, None, turn.sight)
+        return last
 
     def _play(
         self,
@@ -353,7 +360,7 @@ class Episodes:
         sight: Sight,
     ) -> int:
         """`Game.play`, and the same again with the actions of opponents that it can't ask."""
-        play, fixed = self._loop or self._find_loop()
+        play, fixed, _ = self._loop or self._find_loop()
         table, states = self.table, self.states
         seen: int = play(
             states, rows, table, actions, strict, fixed, self.owed, paid, gains, *sight
@@ -372,10 +379,13 @@ class Episodes:
             found |= seen
         return found
 
-    def _find_loop(self) -> tuple[Any, npt.NDArray[np.int64]]:
-        """The game's loop, and where the opponents that it can ask are."""
+    def _find_loop(self) -> tuple[Any, npt.NDArray[np.int64], Threads]:
+        """The game's loop, where the opponents that it can ask are, and the threads to run it in.
+
+        If there are others, it is the calling thread alone: they are asked one after another.
+        """
         addresses = np.array([address_of(each) for each in self.opponents or ()], np.int64)
-        self._loop = self.game.play, addresses
+        self._loop = self.game.play, addresses, self._threads if addresses.all() else ALONE
         return self._loop
 
     def _ask(self, rows: Rows) -> Actions:
@@ -505,9 +515,8 @@ class Episodes:
     # -- errors ------------------------------------------------------------------------------
     def _keep(self, at: slice = _ALL) -> None:
         """Notes how all rows, or a part of them, are now, for `_restore`."""
-        now: tuple[npt.NDArray[Any], ...] = self.states, self.table, self.owed
-        for kept, array in zip(self._kept, now, strict=True):
-            np.copyto(kept[at], array[at])
+        states, table, owed = self._kept
+        states[at], table[at], owed[at] = self.states[at], self.table[at], self.owed[at]
 
     def _blank_rows(self) -> tuple[npt.NDArray[Any], ...]:
         now: tuple[npt.NDArray[Any], ...] = self.states, self.table, self.owed

@@ -124,6 +124,8 @@ class TrickTableEnv(gymnasium.Env[Any, Any]):
         info = {"action_mask": sight.masks[0], "seat": self.episodes.table.item(VIEWER)}
         if self.episodes.full_information:
             info["state"] = self.episodes.full()[0]
+        if self.episodes.form == "flat":
+            return sight.observations[0], info
         return row_of(self.episodes.shown(sight), 0), info
 
     def state(self) -> Bytes:

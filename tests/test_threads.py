@@ -1,0 +1,180 @@
+"""Threads of a batch: what comes out is what one thread gives, whatever goes wrong."""
+
+import copy
+import os
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from env_play import SMALL, FirstLegal, last_legal, legal_choices, make_vec, same
+
+from agents.random import RandomAgent
+from tricktable_env.envs import threads
+from tricktable_env.envs.episodes import OpponentError
+from tricktable_env.envs.threads import Threads
+from tricktable_env.game import IllegalActionError
+from tricktable_env.interop.sb3 import make_vec_env
+from tricktable_env.jit import kernel
+
+ROWS = 11
+
+
+@pytest.fixture(autouse=True)
+def a_thread_for_two_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "ROWS_A_THREAD", 2)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"opponent": "self"},
+        {"opponent": "self", "observation": "dict", "full_information": True},
+        {"opponent": "random", "seat": "alternate"},
+        {"opponent": "greedy", "observation": "dict"},
+        {"opponent": last_legal},
+        {"opponent": FirstLegal(), "on_illegal": "raise"},
+        {"opponent": "self", "on_illegal": "raise"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("number", [2, 5, 64])
+def test_any_number_of_threads_gives_the_same(number: int, options: dict[str, Any]) -> None:
+    one, many = (
+        make_vec(ROWS, **SMALL, **options),
+        make_vec(ROWS, threads=number, **SMALL, **options),
+    )
+    rng, ended = np.random.default_rng(0), 0
+    given, others = one.reset(seed=5), many.reset(seed=5)
+    for step in range(40):
+        assert same(given, others)
+        actions = legal_choices(given[-1]["action_mask"], rng)
+        if step % 7 == 3 and "on_illegal" not in options:
+            actions[step % ROWS] = given[-1]["action_mask"][step % ROWS].argmin()
+        given, others = one.step(actions), many.step(actions)
+        ended += given[2].sum()
+    assert ended > ROWS
+    assert same(one.position(), many.position())
+
+
+@pytest.mark.parametrize("opponent", ["self", "random"])
+@pytest.mark.parametrize("row", [0, 4, 10])
+def test_what_one_thread_refuses_changes_no_row_of_another(opponent: str, row: int) -> None:
+    env = make_vec(ROWS, opponent=opponent, seat="caller", on_illegal="raise", threads=3)
+    _, infos = env.reset(seed=0)
+    actions, before = infos["action_mask"].argmax(1), env.episodes.states.copy()
+    actions[row:] = 3  # cards before the call; the first row of them is named
+    with pytest.raises(IllegalActionError, match=f"5S in row {row}; legal: trump S"):
+        env.step(actions)
+    assert (env.episodes.states == before).all()
+    env.step(infos["action_mask"].argmax(1))
+
+
+@kernel
+def _illegal_on_odd_streams(view: Any, mask: Any, words: Any) -> int:
+    return 60 if words[0] & np.uint64(1) else int(mask.argmax())
+
+
+class OftenIllegal(RandomAgent):
+    """Breaks the rules in some rows."""
+
+    @property
+    def kernel(self) -> Any:
+        return _illegal_on_odd_streams
+
+
+def test_an_opponent_that_breaks_the_rules_in_one_thread_leaves_every_row_as_it_was() -> None:
+    def fails(number: int) -> str:
+        env = make_vec(ROWS, opponent="self", threads=number)
+        env = make_vec(ROWS, opponent=OftenIllegal(env.game), seat="caller", threads=number)
+        _, infos = env.reset(seed=3)
+        actions = infos["action_mask"].argmax(1)
+        infos = env.step(actions)[-1]  # the call; the caller leads
+        before = copy.deepcopy((env.episodes.states, env.episodes.table, env.episodes.owed))
+        with pytest.raises(OpponentError) as error:
+            env.step(infos["action_mask"].argmax(1))
+        now = env.episodes.states, env.episodes.table, env.episodes.owed
+        assert same(now, before)
+        return str(error.value)
+
+    assert fails(1) == fails(4)
+
+
+def test_opponents_in_python_are_asked_from_the_calling_thread_alone() -> None:
+    askers = set()
+
+    def opponent(observation: Any, info: dict[str, Any]) -> int:
+        askers.add(threading.get_ident())
+        return last_legal(observation, info)
+
+    env = make_vec(ROWS, opponent=opponent, threads=4)
+    _, infos = env.reset(seed=0)
+    for _ in range(5):
+        infos = env.step(infos["action_mask"].argmax(1))[-1]
+    assert askers == {threading.get_ident()}
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_copy_and_a_fork_start_threads_of_their_own() -> None:
+    env, twin = make_vec(ROWS, opponent="self", threads=2), make_vec(ROWS, opponent="self")
+    _, infos = env.reset(seed=0)
+    twin.reset(seed=0)
+    for _ in range(3):
+        actions = infos["action_mask"].argmax(1)
+        infos = env.step(actions)[-1]
+        assert same(infos, twin.step(actions)[-1])
+    actions = infos["action_mask"].argmax(1)
+    expected = twin.step(actions)
+    assert same(copy.deepcopy(env).step(actions), expected)
+    if hasattr(os, "fork"):
+        child = _forked(lambda: same(env.step(actions), expected))
+        assert os.waitpid(child, 0)[1] == 0
+    assert same(env.step(actions), expected)
+
+
+def _forked(holds: Any) -> int:
+    """Starts a process that ends with 0 if something holds, within a minute; its number."""
+    child = os.fork()
+    if child == 0:
+        import signal
+
+        signal.alarm(60)
+        os._exit(0 if holds() else 1)
+    return child
+
+
+def test_an_error_is_raised_when_nobody_writes_any_more() -> None:
+    written = []
+
+    def work(part: slice) -> None:
+        if part.start == 0:
+            raise KeyboardInterrupt
+        time.sleep(0.1)
+        written.append(part)
+
+    with pytest.raises(KeyboardInterrupt):
+        Threads(3).run(work, 9)
+    assert len(written) == 2
+
+
+def test_rows_are_shared_out_evenly_and_in_order() -> None:
+    assert Threads(3).run(lambda part: (part.start, part.stop), 10) == [(0, 3), (3, 6), (6, 10)]
+    assert Threads(8).run(lambda part: (part.start, part.stop), 5) == [(0, 2), (2, 5)]
+    assert Threads(8).run(lambda part: (part.start, part.stop), 3) == [(0, 3)]
+
+
+def test_sb3s_environment_takes_threads_too() -> None:
+    envs = [
+        make_vec_env("TrickTable/Tableau-v0", ROWS, seed=1, threads=number) for number in (1, 3)
+    ]
+    assert same(*[env.reset() for env in envs])
+    for _ in range(30):
+        actions = np.stack(envs[0].env_method("action_masks")).argmax(1)
+        assert same(*[list(env.step(actions)) for env in envs])
+
+
+@pytest.mark.parametrize("number", [0, -1, 1.0, True, "2", None])
+def test_what_is_no_number_of_threads_is_refused(number: Any) -> None:
+    with pytest.raises(ValueError, match=f"threads={number!r}; an integer of at least 1"):
+        make_vec(2, threads=number)
