@@ -7,7 +7,7 @@ import numpy as np
 from agents.greedy_tableau import decide
 from agents.playouts_tableau import choices, lowest_alike, play_greedily
 from agents.worlds import world_stream
-from tricktable_env.bits import ONE, ZERO, first, int64, room, size
+from tricktable_env.bits import ONE, ZERO, copy_words, first, int64, room, size
 from tricktable_env.jit import kernel
 from tricktable_env.tableau.infostate import sample, unseen, void_cards
 from tricktable_env.tableau.rules import act
@@ -26,6 +26,7 @@ from tricktable_env.tableau.state import (
 MOST_SOLVED = 18
 """Tricks that are solved at most. By then no card of a full deal can be face down and unknown."""
 _NO_LIMIT = 1 << 40
+_BOUNDS = BEST_OF_ALL + 1
 
 
 @kernel
@@ -99,8 +100,8 @@ def add_worlds(
     world = room(WORDS, np.uint64)
     s = room(WORDS, np.uint64)
     words = room(1, np.uint64)
-    low = room(BEST_OF_ALL + 1, np.int64)
-    high = room(BEST_OF_ALL + 1, np.int64)
+    low = room(_BOUNDS, np.int64)
+    high = room(_BOUNDS, np.int64)
     for row in range(len(views)):
         v = views[row]
         seat = int64(v[TURN])
@@ -121,7 +122,7 @@ def add_worlds(
             while rest != ZERO:
                 action = first(rest)
                 rest &= rest - ONE
-                s[:] = world
+                copy_words(world, s, WORDS)
                 act(s, action)
                 play_greedily(s, solved)
                 tricks = own_tricks(s, seat, m, low, high)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from agents.greedy_honors import decide
 from agents.worlds import SCALE, world_stream
-from tricktable_env.bits import ONE, ZERO, bit, first, has, int64, last, room, size
+from tricktable_env.bits import ONE, ZERO, bit, copy_words, first, has, int64, last, room, size
 from tricktable_env.cards import SUIT_SIZE
 from tricktable_env.game import Game
 from tricktable_env.honors.infostate import unseen
@@ -188,7 +188,7 @@ def add_worlds(
             while rest != ZERO:
                 action = base + first(rest)
                 rest &= rest - ONE
-                s[:] = world
+                copy_words(world, s, WORDS)
                 step(s, action)
                 play_greedily(s)
                 totals[row, action] += value(s, seat, values)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from agents.greedy_tableau import decide
 from agents.worlds import SCALE, world_stream
-from tricktable_env.bits import ONE, ZERO, bit, first, int64, last, popcount, room
+from tricktable_env.bits import ONE, ZERO, bit, copy_words, first, int64, last, popcount, room
 from tricktable_env.cards import SUIT_CARDS, SUIT_SIZE
 from tricktable_env.game import Game
 from tricktable_env.jit import kernel
@@ -163,7 +163,7 @@ def add_worlds(
             while rest != ZERO:
                 action = first(rest)
                 rest &= rest - ONE
-                s[:] = world
+                copy_words(world, s, WORDS)
                 act(s, action)
                 play_greedily(s, 0)
                 totals[row, action] += values[seat, int64(s[TRICKS + seat])]

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tricktable_env.bits import ONE, ZERO, first, shuffle, stream
-from tricktable_env.cards import SUIT_CARDS, SUIT_SIZE, Words
+from tricktable_env.bits import ONE, ZERO, first, room, shuffle, stream
+from tricktable_env.cards import NUM_CARDS, SUIT_CARDS, SUIT_SIZE, Words
 from tricktable_env.game import Game
 from tricktable_env.jit import kernel
 from tricktable_env.opponents import decision_streams
@@ -75,7 +75,7 @@ def seen_at_call(states: Words) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.i
 @kernel
 def _deal_rows(states: np.ndarray, mirrored: np.ndarray) -> None:
     """Deals each row from its own stream, as `rules.deal` does, or with the seats exchanged."""
-    cards = np.empty(52, np.int64)
+    cards = room(NUM_CARDS, np.int64)
     for row in range(states.shape[0]):
         s = states[row]
         s[MATCH] = ZERO
