@@ -217,6 +217,15 @@ def test_a_file_of_something_else_is_left_as_it_is(tmp_path: Path, text: str) ->
     assert file.read_text() == text
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that never ends")
+def test_a_device_is_refused_not_read(capsys: pytest.CaptureFixture[str]) -> None:
+    code = cli.main(["match", "greedy", "random", "--deals", "1", "--records", "/dev/full"])
+    assert (code, capsys.readouterr().err) == (
+        2,
+        "tricktable: /dev/full is no ordinary file, so records can't be read back\n",
+    )
+
+
 def test_two_runs_at_once_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fcntl = pytest.importorskip("fcntl")
     file = tmp_path / "games.jsonl"

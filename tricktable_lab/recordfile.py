@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import os
+import stat
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
@@ -166,9 +167,11 @@ def kept_file(path: Path) -> Iterator[BinaryIO]:
 
     Raises:
         OSError: it can't be opened for writing.
-        RecordFileError: another process has it.
+        RecordFileError: another process has it, or it is a device, a pipe or the like.
     """
     with path.open("ab+", buffering=0) as file:  # nothing left to fail when it is closed
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise RecordFileError(f"{path} is no ordinary file, so records can't be read back")
         if fcntl is not None:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
