@@ -21,6 +21,7 @@ from tricktable_lab.commands.advantage import Advantage
 from tricktable_lab.commands.agents import Agents
 from tricktable_lab.commands.analyse import Analyse
 from tricktable_lab.commands.bench import Bench
+from tricktable_lab.commands.calls import Calls
 from tricktable_lab.commands.equilibrium import Equilibrium
 from tricktable_lab.commands.match import Match
 from tricktable_lab.commands.options import DONE, FAILED, MISUSED, Command, UsageError, complain
@@ -39,6 +40,7 @@ COMMANDS: dict[str, Callable[..., Command]] = {
     "replay": Replay,
     "analyse": Analyse,
     "solve": Solve,
+    "calls": Calls,
     "equilibrium": Equilibrium,
     "agents": Agents,
     "play": Play,

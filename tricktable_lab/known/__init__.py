@@ -1,0 +1,1 @@
+"""What the call is worth with all cards known: `tricktable calls`."""
