@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -379,6 +380,7 @@ def test_a_stopped_run_tells_and_keeps_what_it_knows(
         (("--iterations", "0"), "iterations=0 is not 1 or more"),
         (("--agent", "nobody"), "no agent 'nobody'"),
         (("--out", "nowhere/at/all.npz"), "there is no such folder"),
+        (("--out", os.devnull), "is no ordinary file"),
         (("--rule", "piles=9"), "piles"),
     ],
 )

@@ -247,6 +247,8 @@ def check_file(file: Path, game: Game) -> None:
     """
     if not file.exists():
         return
+    if not file.is_file():
+        raise EquilibriumFileError(f"{file} is no ordinary file, which an equilibrium is kept in")
     try:
         with np.load(file, allow_pickle=False) as kept:
             told = json.loads(str(kept["result"]))
