@@ -75,7 +75,8 @@ def compare_with_openspiel(rules: dict[str, Any], names: tuple[str, ...]) -> Non
     from openspiel_tree import KeptGame
 
     options = ",".join(f"{key}={value}" for key, value in rules.items())
-    kept = KeptGame(pyspiel.load_game(f"python_tricktable_tableau({options})"))
+    game = pyspiel.load_game(f"python_tricktable_tableau({options})")
+    kept = KeptGame(game, by_text=rules is TINY)  # millions of texts would take gigabytes
     size = count(tableau(**rules))
     assert (size.leaves, sum(size.information_states)) == (kept.leaves, kept.information_states)
     for name, odds in policies(rules).items():
