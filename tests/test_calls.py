@@ -29,7 +29,6 @@ from tricktable_lab.known.values import Questions, decided, exactly, nothing
 from tricktable_lab.match import play_match
 from tricktable_lab.recordfile import RecordFileError
 from tricktable_lab.solve import solve_text
-from tricktable_lab.stats import rate_interval, ratio_interval
 from tricktable_lab.table import MatchError, dealt
 
 SMALL: dict[str, Any] = {"suits": 3, "ranks": 4, "hand": 2, "piles": 2}
@@ -158,7 +157,8 @@ def test_the_parts_add_up_to_the_share_and_nobody_is_favoured_without_them() -> 
     assert both_leads == pytest.approx(1)
     for row in told["calls"]:
         parts = {name: part["mean"] for name, part in row["parts"].items()}
-        assert 0.5 + sum(parts.values()) == pytest.approx(share[row["trump"], "caller", "dealer"])
+        total = 0.5 + sum(parts.values())  # of numbers rounded to six digits
+        assert total == pytest.approx(share[row["trump"], "caller", "dealer"], abs=5e-6)
         assert parts["lead"] > 0 > parts["tie"]
         assert (parts.get("call", 0) > 0) == (row["trump"] in ("greedy", BEST))
 
@@ -171,23 +171,6 @@ def test_no_call_is_better_than_the_best_nor_worse_than_the_worst() -> None:
         assert len(mean) == 6 + 3
         assert all(mean[WORST, None] <= value <= mean[BEST, None] for value in mean.values())
         assert mean["greedy", 2] > mean["greedy", 0]
-
-
-def test_an_interval_of_a_ratio_covers_as_often_as_it_says() -> None:
-    """Deals with none, one or two hands of a kind, the two of a deal alike."""
-    rng = np.random.default_rng(1)
-    covered, trials = 0, 1000
-    for _ in range(trials):
-        counts = rng.integers(0, 3, 60)
-        strength = rng.random(60)
-        sums = (rng.random((60, 2)) < strength[:, None]) & (np.arange(2) < counts[:, None])
-        found = ratio_interval(sums.sum(axis=1).astype(float), counts.astype(float))
-        covered += found.low <= 0.5 <= found.high
-    assert abs(covered / trials - 0.95) < 0.025
-    one_each = rng.integers(0, 2, 40).astype(float)
-    assert tuple(ratio_interval(one_each, np.ones(40))) == pytest.approx(
-        tuple(rate_interval(one_each))
-    )
 
 
 # -- calls -----------------------------------------------------------------------------------

@@ -70,32 +70,6 @@ def mean_interval(
     return Interval(mean, max(low, mean - half), min(high, mean + half))
 
 
-def ratio_interval(
-    sums: npt.NDArray[np.float64], counts: npt.NDArray[np.float64], confidence: float = 0.95
-) -> Interval:
-    """Returns the mean of shares of which a deal has several or none, its interval over deals.
-
-    The variance is that of the ratio of two sums, linearised (Cochran 1977, section 6.3); where
-    it is 0, or a single deal has any, the interval is that of `rate_interval` over these deals.
-
-    Args:
-        sums: `[n] float64`, the sum of a deal's shares, each between 0 and 1.
-        counts: `[n] float64`, how many they are; some are above 0.
-        confidence: the chance that the interval is to cover the true mean.
-    """
-    some = counts > 0
-    sums, counts = sums[some], counts[some]
-    n, mean = len(sums), float(sums.sum() / counts.sum())
-    residuals = sums - mean * counts
-    if n == 1 or not residuals.any():
-        return rate_interval(sums / counts, confidence)
-    from scipy.special import stdtrit
-
-    spread = float(np.sqrt(n / (n - 1) * (residuals**2).sum())) / float(counts.sum())
-    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * spread
-    return Interval(mean, max(0.0, mean - half), min(1.0, mean + half))
-
-
 def pair_counts(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """Counts the deals by what A won of their two games: 0, 1/2, 1, 3/2 or 2 of them.
 

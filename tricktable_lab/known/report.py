@@ -18,8 +18,9 @@ import numpy.typing as npt
 
 from tricktable_env.tableau import Rules
 from tricktable_env.tableau.rules import Lead, Tie
+from tricktable_lab.advantage.effects import ratio, told_of
 from tricktable_lab.known.values import HIGH, LOW, NO_TRUMP, Known, exactly, goals
-from tricktable_lab.stats import Interval, mean_interval, ratio_interval
+from tricktable_lab.stats import mean_interval
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 LEADS, TIES = typing.get_args(Lead), typing.get_args(Tie)
@@ -137,7 +138,7 @@ def _shares(deals: Deals, way: str | Calls) -> Iterator[dict[str, Any]]:
     for lead in LEADS:
         for tie in TIES:
             shares = chosen(deals.shares(lead, tie), way, deals.rules.suits).mean(axis=1)
-            yield {"lead": lead, "tie": tie} | as_json(mean_interval(shares, 0, 1))
+            yield {"lead": lead, "tie": tie} | told_of(mean_interval(shares, 0, 1))
 
 
 def _beside(
@@ -164,7 +165,7 @@ def _beside(
     if first is not None and _named(way) != _named(first):
         told["above_first"] = (mine - chosen(values, first, suits), -most, most)
     return {
-        name: as_json(mean_interval(numbers.mean(axis=1), *bounds))
+        name: told_of(mean_interval(numbers.mean(axis=1), *bounds))
         for name, (numbers, *bounds) in told.items()
     }
 
@@ -192,7 +193,7 @@ def _parts(deals: Deals, way: str | Calls) -> dict[str, Any]:
         "tie": ruled - mine[first],
     }
     told = parts if way != CHANCE else {name: parts[name] for name in ("lead", "tie")}
-    return {name: as_json(mean_interval(part, -1, 1)) for name, part in told.items()}
+    return {name: told_of(mean_interval(part, -1, 1)) for name, part in told.items()}
 
 
 def _changes(deals: Deals) -> dict[str, Any]:
@@ -209,7 +210,7 @@ def _changes(deals: Deals) -> dict[str, Any]:
         "tied": (half == 0.5).mean(axis=-1),
     }
     return {
-        name: as_json(mean_interval(values.mean(axis=1), 0, 1)) for name, values in found.items()
+        name: told_of(mean_interval(values.mean(axis=1), 0, 1)) for name, values in found.items()
     }
 
 
@@ -230,12 +231,6 @@ def lengths(
         among = (longest == length).astype(np.float64)
         for way in ways:
             sums = (chosen(shares, way, suits) * among).sum(axis=1)
-            found = ratio_interval(sums, among.sum(axis=1))
             told = {"length": int(length), "hands": int(among.sum())}
-            rows.append(told | _named(way) | as_json(found))
+            rows.append(told | _named(way) | ratio(sums, among.sum(axis=1)))
     return rows
-
-
-def as_json(found: Interval) -> dict[str, Any]:
-    """A mean and its interval."""
-    return {"mean": found.mean, "ci95": [found.low, found.high]}
