@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,9 +55,40 @@ def report_of(kept: Kept, seconds: float) -> dict[str, Any]:
         "seed": study.seed,
         "arms": [str(arm) for arm in study.arms],
         "agents": agents,
-        "claims": _claims(agents),
+        "claims": claims_of(agents),
         "seconds": seconds,
     }
+
+
+def claims_of(agents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What holds for some of a report's agents at once: between what a part is, and of which sign.
+
+    Args:
+        agents: as the report has them; the joint intervals are those of all its agents.
+    """
+    claims = []
+    for name in PARTS:
+        whole = name == "share"
+        found = [
+            agent["share"] if whole else agent["split"][name]
+            for agent in agents
+            if whole or agent["split"]
+        ]
+        if not found:
+            continue
+        zero = 0.5 if name == "share" else 0.0
+        lows, highs = zip(*(each["joint95"] for each in found), strict=True)
+        sign = 1 if min(lows) > zero else -1 if max(highs) < zero else 0
+        means = [each["mean"] for each in found]
+        claims.append(
+            {
+                "part": name,
+                "sign": sign,
+                "joint95": [min(lows), max(highs)],
+                "means": [min(means), max(means)],
+            }
+        )
+    return claims
 
 
 def _agent(study: Study, agent: str, played: Mapping[Arm, Chunk], together: int) -> dict[str, Any]:
@@ -128,30 +159,3 @@ def _seen(study: Study, tricks: Any) -> list[dict[str, Any]]:
             games = int(inside.sum())
             found.append({"longest": suit, "honors": high, "games": games, "share": share})
     return found
-
-
-def _claims(agents: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What holds for all agents at once: within what each part is, and of which sign."""
-    claims = []
-    for name in PARTS:
-        whole = name == "share"
-        found = [
-            agent["share"] if whole else agent["split"][name]
-            for agent in agents
-            if whole or agent["split"]
-        ]
-        if not found:
-            continue
-        zero = 0.5 if name == "share" else 0.0
-        lows, highs = zip(*(each["joint95"] for each in found), strict=True)
-        sign = 1 if min(lows) > zero else -1 if max(highs) < zero else 0
-        means = [each["mean"] for each in found]
-        claims.append(
-            {
-                "part": name,
-                "sign": sign,
-                "joint95": [min(lows), max(highs)],
-                "means": [min(means), max(means)],
-            }
-        )
-    return claims

@@ -65,7 +65,7 @@ def claims(report: Mapping[str, Any]) -> Iterator[str]:
         else:
             side, span = "0", f"{100 * low:+.1f} to {100 * high:+.1f} points"
         signs = {1: f"above {side}", -1: f"below {side}", 0: f"not on one side of {side}"}
-        yield f"for all agents, {what}: {span}; {signs[claim['sign']]}"
+        yield f"{what}: {span}; {signs[claim['sign']]}"
 
 
 def _shares(report: Mapping[str, Any]) -> Table:

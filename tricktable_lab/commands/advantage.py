@@ -120,5 +120,6 @@ class Advantage:
             return
         for table in tables.tables(report):
             listing.show(table)
-        for claim in tables.claims(report):
-            print(claim)
+        claims = list(tables.claims(report))
+        if claims:
+            print("for all agents at once (95% a line):", *claims, sep="\n")
