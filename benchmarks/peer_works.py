@@ -16,7 +16,10 @@ from typing import Any, TypeAlias
 
 import gymnasium
 import numpy as np
+from pettingzoo import AECEnv
+from pettingzoo.utils import wrappers
 
+from tricktable_env import tableau_v0
 from tricktable_lab import bench
 from tricktable_lab.bench import Work
 
@@ -34,7 +37,6 @@ def batch_kind(size: int) -> str:
 
 # -- ours ------------------------------------------------------------------------------------
 def ours() -> Works:
-    import tricktable_env
     from tricktable_env import honors_v0, tableau_v0
 
     yield RULES, "tableau", bench.kernel_games
@@ -56,21 +58,18 @@ def ours() -> Works:
                         name, opponent, size
                     ),
                 )
+            yield (
+                kind,
+                f"{game}, with the history",
+                lambda name=name, size=size: bench.batch(name, "self", size, observation="dict"),
+            )
         yield AEC, f"{game} raw_env", lambda module=module: bench.aec(module.raw_env())
         yield AEC, f"{game} env", lambda module=module: bench.aec(module.env())
-    state = _mid_game(tricktable_env.make_game("tableau"))
+    state = bench.mid_game()
     yield CLONE, "tableau", lambda: _repeat(state.copy)
+    yield CLONE, "tableau, inside a kernel", bench.kernel_copies
     yield PICKLE, "tableau", lambda: _repeat(lambda: pickle.loads(pickle.dumps(state)))
     yield TRAINING, "tableau, MLP 64-64", _train_ours
-
-
-def _mid_game(game: Any) -> Any:
-    states, row = game.new(np.array([1], np.uint64)), np.zeros(1, np.int64)
-    game.deal(states, row)
-    for _ in range(20):
-        mask = game.masks(game.views(states, row, game.players(states, row)))[0]
-        game.step(states, row, np.array([mask.argmax()]))
-    return states[0]
 
 
 def _repeat(use: Callable[[], Any], times: int = 200) -> Work:
@@ -196,7 +195,57 @@ def pettingzoo() -> Works:
         env.reset(seed=0)
         yield CLONE, title, lambda env=env: _repeat(lambda: copy.deepcopy(env), 5)
         yield PICKLE, title, lambda env=env: _repeat(lambda: pickle.loads(pickle.dumps(env)), 5)
+    yield AEC, "env of nothing", lambda: bench.aec(_checked(_Nothing()))
     yield TRAINING, "connect four, MLP 64-64", _train_connect_four
+
+
+class _Nothing(AECEnv[str, Any, Any]):
+    """Two agents act in turn, 53 times in all, and see the same arrays of Tableau's sizes.
+
+    In PettingZoo's three standard wrappers it shows what they and the loop cost by themselves.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        like = tableau_v0.raw_env()
+        self.possible_agents = like.possible_agents
+        self.action_spaces, self.observation_spaces = like.action_spaces, like.observation_spaces
+        self.metadata = {"name": "nothing_v0", "is_parallelizable": False}
+        self.render_mode = None
+        like.reset(seed=0)
+        self.seen = like.observe(like.agent_selection)
+
+    def observation_space(self, agent: str) -> Any:
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Any:
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: Any = None) -> None:
+        self.agents, self.steps = self.possible_agents[:], 0
+        self.agent_selection = self.agents[0]
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos = {agent: {"action_mask": self.seen["action_mask"]} for agent in self.agents}
+
+    def step(self, action: Any) -> None:
+        if self.terminations[self.agent_selection]:
+            self._was_dead_step(action)
+            return
+        self.steps += 1
+        self.agent_selection = self.agents[self.steps % 2]
+        self.terminations = dict.fromkeys(self.agents, self.steps == 53)
+
+    def observe(self, agent: str) -> Any:
+        return self.seen
+
+
+def _checked(env: Any) -> Any:
+    """PettingZoo's three standard wrappers, as its own games put them on."""
+    env = wrappers.TerminateIllegalWrapper(env, illegal_reward=-1)
+    return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(env))
 
 
 class _OneLearner(gymnasium.Env[Any, Any]):

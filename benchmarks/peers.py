@@ -3,6 +3,9 @@
     python -m pip install -c constraints.txt -e ".[bench]"
     python benchmarks/peers.py --out docs
 
+That writes `docs/peers.json` and `docs/peers.svg`, and the tables in the README and docs/speed.md;
+`tricktable bench` and `threads.py` are run for them too.
+
 Each library runs in a process of its own, one after another, all of them once a round. Rates are
 units a second of processor time, so that other programs on the machine disturb them little; the
 compilation of whatever is compiled is not counted. A ratio is ours over theirs in the same round;
@@ -24,7 +27,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import peer_tables
 import tyro
+from peer_tables import short
 from peer_works import AEC, LIBRARIES, PICKLE, RULES, SINGLE, TRAINING, batch_kind
 from rich.console import Console
 from rich.table import Table
@@ -51,7 +56,7 @@ def main(
     Args:
         rounds: how often each library is run, in turn.
         seconds: processor time of each piece of work.
-        out: a folder for `peers.json` and `peers.svg`.
+        out: a folder for `peers.json` and `peers.svg`; with `docs` the pages are written too.
         one: only this library, in this process, as JSON Lines; what the comparison itself runs.
     """
     if one:
@@ -73,7 +78,9 @@ def main(
     for library, error in failed.items():
         console.print(f"{library}: could not be run: {error}")
     if out:
-        _write(out, figures, failed)
+        document = _write(out, figures, failed, seconds)
+        if out.resolve() == peer_tables.ROOT / "docs":
+            peer_tables.write(document)
 
 
 def _run(library: str, seconds: float) -> list[dict[str, Any]]:
@@ -129,17 +136,17 @@ def _table(figures: dict[tuple[str, str, str], list[float]]) -> Table:
         ratios = _ratios(figures.get(_baseline(kind), []), rates) or [float("nan")]
         shown = ["", "", ""]
         if not name.startswith("tricktable"):
-            shown = [_short(f(ratios)) for f in (np.median, np.min, np.max)]
+            shown = [short(float(f(ratios))) for f in (np.median, np.min, np.max)]
         table.add_row(kind, name, f"{np.median(rates):,.0f}", *shown)
     return table
 
 
-def _short(ratio: float) -> str:
-    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"
-
-
-def _write(out: Path, figures: dict[tuple[str, str, str], list[float]], failed: Any) -> None:
+def _write(
+    out: Path, figures: dict[tuple[str, str, str], list[float]], failed: Any, seconds: float
+) -> dict[str, Any]:
     rows = _rows(figures)
+    bench = ["-m", "tricktable_lab.cli", "bench", "--json", "--seconds", str(seconds)]
+    threads = Path(__file__).parent / "threads.py"
     document = {
         "machine": {"processor": _processor(), "cores": os.cpu_count(), "load": os.getloadavg()},
         "python": platform.python_version(),
@@ -154,10 +161,19 @@ def _write(out: Path, figures: dict[tuple[str, str, str], list[float]], failed: 
             }
             for kind, name, rates in rows
         ],
+        "bench": _lines_of(*bench)[0],
+        "threads": _lines_of(str(threads)),
     }
     out.mkdir(parents=True, exist_ok=True)
     (out / "peers.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     _draw(rows, out / "peers.svg")
+    return document
+
+
+def _lines_of(*arguments: str) -> list[Any]:
+    """What a program of ours prints, JSON a line."""
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def _draw(rows: list[tuple[str, str, list[float]]], file: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import doctest
+import importlib.util
 import inspect
 import itertools
 import json
@@ -149,3 +150,23 @@ def test_notebooks_are_kept_without_outputs() -> None:
         code = [cell for cell in cells if cell["cell_type"] == "code"]
         assert code
         assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
+
+
+def peer_tables() -> Any:
+    spec = importlib.util.spec_from_file_location(
+        "peer_tables", ROOT / "benchmarks" / "peer_tables.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_tables_of_speed_are_those_of_the_json() -> None:
+    tables = peer_tables()
+    document = tables.read()
+    for page, name in tables.TABLES:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert tables.made(page, name, document) in text, f"{page}: run benchmarks/peer_tables.py"
+        assert text.count(f"<!-- {name}: ") == 1

@@ -185,7 +185,7 @@ def test_damaged_cache_files_are_compiled_anew(copy: Copy) -> None:
     assert not copy.ask().compiled
 
 
-@pytest.mark.parametrize("processes", [2, pytest.param(8, marks=pytest.mark.long)])
+@pytest.mark.parametrize("processes", [2, pytest.param(16, marks=pytest.mark.long)])
 def test_processes_may_fill_an_empty_cache_at_once(
     compiled: Copy, tmp_path: Path, processes: int
 ) -> None:

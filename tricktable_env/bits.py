@@ -12,6 +12,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
@@ -121,8 +122,10 @@ def room(typingctx: Any, count: Any, kind: Any) -> Any:
     """An array for a kernel to work in, not written yet, which lasts as long as the call.
 
     It lies on the stack, so it takes no time to make: `room(WORDS, np.uint64)`, the count a
-    constant.
+    constant, not calculated there.
     """
+    if not isinstance(count, types.IntegerLiteral):
+        raise TypingError(f"room for {count} items: the count is a name or number, no calculation")
     array = types.Array(kind.instance_type, 1, "C")
     length = count.literal_value
 

@@ -22,8 +22,8 @@ import gymnasium
 import numpy as np
 
 from tricktable_env import honors_v0, make_game, tableau_v0
-from tricktable_env.bits import mix
-from tricktable_env.cards import NUM_CARDS
+from tricktable_env.bits import copy_words, mix
+from tricktable_env.cards import NUM_CARDS, Words
 from tricktable_env.jit import kernel
 from tricktable_env.opponents import Streams, make_agent
 from tricktable_env.tableau.rules import play_random_games
@@ -32,6 +32,8 @@ Work: TypeAlias = Callable[[], int]
 """Does a piece of work and returns how many units that was."""
 
 YARDSTICK = "yardstick: words scrambled"
+BOTH = (("self", ""), ("greedy", ", greedy inside"))
+"""Opponents, and what is said of them."""
 _MAKE = "import gymnasium, tricktable_env; e = gymnasium.make"
 STARTS = {
     "import numba": "import numba",
@@ -62,12 +64,15 @@ def works() -> Iterator[tuple[str, Callable[[], Work]]]:
     """The works by name, each with what makes it ready."""
     yield YARDSTICK, yardstick_words
     yield "card plays in the kernel, random games", kernel_games
+    yield "copies of a state inside a kernel", kernel_copies
     for game, module in (("Tableau", tableau_v0), ("Honors", honors_v0)):
         name = f"TrickTable/{game}-v0"
-        for opponent, inside in (("self", ""), ("random", ", random inside")):
+        for opponent, inside in (*BOTH, ("random", ", random inside")):
             what = f"{game}: decisions, batch of 1,024{inside}"
             yield what, lambda name=name, o=opponent: batch(name, o, 1024)  # type: ignore[misc]
-        for opponent, inside in (("self", ""), ("greedy", ", greedy inside")):
+        what = f"{game}: decisions, batch of 1,024, with the history"
+        yield what, lambda name=name: batch(name, "self", 1024, observation="dict")  # type: ignore[misc]
+        for opponent, inside in BOTH:
             what = f"{game}: decisions, single environment{inside}"
             yield what, lambda name=name, o=opponent: single(name, o)  # type: ignore[misc]
         yield f"{game}: decisions, AEC env", lambda module=module: aec(module.env())  # type: ignore[misc]
@@ -152,6 +157,37 @@ def kernel_games() -> Work:
     return work
 
 
+@kernel
+def copy_states(states: np.ndarray, out: np.ndarray, times: int) -> None:
+    """Copies states `[n, W] uint64` in turn, as a search copies one for each of its lines."""
+    for i in range(times):
+        copy_words(states[i % len(states)], out[i % len(out)], states.shape[1])
+
+
+def kernel_copies() -> Work:
+    """Copies of mid-game states of Tableau that a kernel makes for itself."""
+    states = np.stack([mid_game()] * 16)
+    out = np.empty_like(states)
+
+    def work() -> int:
+        copy_states(states, out, 100_000)
+        return 100_000
+
+    return work
+
+
+def mid_game() -> Words:
+    """A state of Tableau after the call and some tricks."""
+    game: Any = make_game("tableau")
+    states, row = game.new(np.array([1], np.uint64)), np.zeros(1, np.int64)
+    game.deal(states, row)
+    for _ in range(20):
+        mask = game.masks(game.views(states, row, game.players(states, row)))[0]
+        game.step(states, row, np.array([mask.argmax()]))
+    state: Words = states[0]
+    return state
+
+
 def single(name: str, opponent: str) -> Work:
     """Decisions of the single environment, random legal actions."""
     env = gymnasium.make(name, opponent=opponent, disable_env_checker=True).unwrapped
@@ -170,9 +206,9 @@ def single(name: str, opponent: str) -> Work:
     return work
 
 
-def batch(name: str, opponent: str, size: int, steps: int = 53) -> Work:
+def batch(name: str, opponent: str, size: int, steps: int = 53, **options: Any) -> Work:
     """Decisions of a batch, random legal actions that a kernel draws."""
-    envs: Any = gymnasium.make_vec(name, num_envs=size, opponent=opponent)
+    envs: Any = gymnasium.make_vec(name, num_envs=size, opponent=opponent, **options)
     _, infos = envs.reset(seed=0)
     last, keys = [infos["action_mask"]], np.arange(size, dtype=np.uint64)
     player: Any = make_agent("random", envs.game)

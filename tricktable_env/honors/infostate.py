@@ -10,10 +10,10 @@ from numbers import Integral
 
 import numpy as np
 
-from tricktable_env.bits import ZERO, bit, copy_words, int64, room
+from tricktable_env.bits import ZERO, bit, copy_words, int64
 from tricktable_env.cards import SUIT_SIZE, Seat, Words
 from tricktable_env.game import PositionError
-from tricktable_env.honors.rules import best_place, draws, num_players, show_lacks
+from tricktable_env.honors.rules import draws, num_players, show_lacks
 from tricktable_env.honors.state import (
     ANNOUNCE,
     DEALT,
@@ -21,8 +21,6 @@ from tricktable_env.honors.state import (
     GONE,
     HAND,
     HISTORY,
-    IN_TRICK,
-    LEADER,
     MAX_PLAYERS,
     MAX_PLIES,
     MAX_STOCK,
@@ -34,7 +32,6 @@ from tricktable_env.honors.state import (
     STOCK,
     STOCK_AT,
     STOCK_SIZE,
-    TRICK,
     TURNED,
     VIEWER,
     WORDS,
@@ -42,6 +39,7 @@ from tricktable_env.honors.state import (
     byte_of,
     clear_shown,
     nibble_of,
+    player_of_card,
     put_byte,
     restore_start,
 )
@@ -126,16 +124,13 @@ def list_events(s: np.ndarray, out: np.ndarray) -> int:
         How many there are.
     """
     players = num_players(s)
-    now = room(WORDS, np.uint64)
-    copy_words(s, now, WORDS)
-    restore_start(now)
     in_hand = start_hand(s)
-    leader = int64(now[LEADER])
+    led = (byte_of(s, START + 1, 0) - 1) // SUIT_SIZE  # of the trick that the game started in
     at = 0
     events = 0
     announcer = 0
     place = 0
-    while place < players and byte_of(now, TRICK, place) != 0:
+    while place < players and byte_of(s, START + 1, place) != 0:
         place += 1
     while announcer < players and byte_of(s, START + 5, announcer) != 0:
         announcer += 1
@@ -148,17 +143,14 @@ def list_events(s: np.ndarray, out: np.ndarray) -> int:
             announcer += 1
             events += 1
             continue
-        put_byte(now, TRICK, place, action + 1)
-        led = (byte_of(now, TRICK, 0) - 1) // SUIT_SIZE
+        if place == 0:
+            led = action // SUIT_SIZE
         lacking = led if action // SUIT_SIZE != led else -1
-        _put(out, events, PLAYED_IT, (leader + place) % players, action, lacking)
+        _put(out, events, PLAYED_IT, player_of_card(s, action), action, lacking)
         events += 1
         place += 1
         if place < players:
             continue
-        now[IN_TRICK] = np.uint64(players)
-        leader = (leader + best_place(now)) % players
-        now[TRICK] = ZERO
         place = 0
         in_hand -= 1
         each = draws(s, int64(s[STOCK_SIZE]) - at, in_hand)

@@ -124,6 +124,7 @@ GLOBALS_OF_ALL: dict[str, tuple[int, str, str]] = {
 assert GLOBALS_OF_ALL["points"][0] == MAX_SCORE + SCORE_BIAS
 
 NUM_FLAGS = len(FLAGS)
+_EVENT_NUMBERS = 4 * MAX_EVENTS
 NUM_LACKS = len(FLAGS_OF_OTHERS)
 HISTORY_LENGTH = 130
 """Events of the longest history: 52 cards, as many announcements, own draws and one of another."""
@@ -362,7 +363,7 @@ def _encode(v: np.ndarray, players: int, out: np.ndarray, mask: np.ndarray) -> N
     _set_actions(v, out, 4 * _suit_width(players) + _num_globals(players))
 
 
-@kernel(allocates=True)
+@kernel
 def encode_history(s: np.ndarray, seat: int, out: np.ndarray) -> None:
     """Writes the history as a seat has seen it, two codes an event in order.
 
@@ -375,7 +376,7 @@ def encode_history(s: np.ndarray, seat: int, out: np.ndarray) -> None:
         seat: whose history.
         out: `[HISTORY_SIZE] uint8`, overwritten.
     """
-    events = np.empty((MAX_EVENTS, 4), np.int64)
+    events = room(_EVENT_NUMBERS, np.int64).reshape((MAX_EVENTS, 4))
     players = num_players(s)
     n = 0
     for i in range(list_events(s, events)):
