@@ -273,7 +273,7 @@ def test_json_is_one_document_equal_to_that_of_run_study(
 
 def test_tables_show_everything_that_was_played(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(
-        capsys, "--agents", "random,greedy", "--deals", "30", "--arms", "all", *DECK
+        capsys, "--agents", "random,greedy", "--deals", "100", "--arms", "all", *DECK
     )
     assert code == 0
     for part in (
