@@ -24,10 +24,10 @@ from tricktable_lab.advantage.arms import (
     read_arm,
     split_arms,
 )
+from tricktable_lab.advantage.conduct import run_study
 from tricktable_lab.advantage.deals import paired, seen_at_call, stream_seeds
 from tricktable_lab.advantage.records import Kept
 from tricktable_lab.advantage.report import report_of
-from tricktable_lab.advantage.run import run_study
 from tricktable_lab.advantage.study import Chunk, Players, Study, read_agents
 from tricktable_lab.match import play_match
 from tricktable_lab.stats import mean_interval, rate_interval

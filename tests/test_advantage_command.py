@@ -18,7 +18,7 @@ from tricktable_env.opponents import AGENTS
 from tricktable_env.tableau import Rules
 from tricktable_lab import cli
 from tricktable_lab.advantage.arms import arms_of
-from tricktable_lab.advantage.run import StudyStoppedError, run_study
+from tricktable_lab.advantage.conduct import StudyStoppedError, run_study
 from tricktable_lab.advantage.study import Study
 from tricktable_lab.recordfile import RecordFileError, kept_file
 

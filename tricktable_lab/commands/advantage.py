@@ -61,7 +61,7 @@ class Advantage:
         """Plays the study; stopped by Ctrl-C it reports what is known by then."""
         with held_back():
             from tricktable_env.opponents import AgentActionError
-            from tricktable_lab.advantage.run import StudyStoppedError, run_study
+            from tricktable_lab.advantage.conduct import StudyStoppedError, run_study
             from tricktable_lab.table import MatchError
 
             study = self._study()
