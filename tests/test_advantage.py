@@ -405,6 +405,10 @@ def test_an_arm_is_read_from_what_differs() -> None:
     for wrong in ("trump=X", "call_cards=11", "hand=3", "tie", "tie=draw,tie=draw", ""):
         with pytest.raises(StudyError, match="arm"):
             read_arm(wrong, RULES)
+    with pytest.raises(StudyError, match="call_cards"):  # more digits than Python reads
+        read_arm("call_cards=" + "9" * 5000, RULES)
+    with pytest.raises(StudyError, match="nobody calls"):
+        read_arm("trump=none,call_cards=1", RULES)
 
 
 @pytest.mark.parametrize("arm", arms_of(["all"], RULES), ids=str)

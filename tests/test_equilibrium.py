@@ -354,6 +354,37 @@ def test_a_run_goes_on_from_its_file(capsys: pytest.CaptureFixture[str], tmp_pat
         check_file(tmp_path / "other.npz", tableau(**TINY))
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"iterations": np.array(np.inf)},
+        {"regrets0": np.nan},
+        {"all_rules": 5},
+        {"seconds": None},
+        {"seconds": {"solving": [1]}},
+    ],
+    ids=str,
+)
+def test_a_damaged_file_is_refused_in_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, damage: dict[str, Any]
+) -> None:
+    file = tmp_path / "tiny.npz"
+    run = *options(**TINY), "--no-count", "--out", str(file)
+    call(capsys, *run)
+    with np.load(file) as arrays:
+        kept = dict(arrays)
+    told = json.loads(str(kept["result"]))
+    for key, value in damage.items():
+        if key in kept:
+            kept[key] = np.full_like(kept[key], value, dtype=np.float64)
+        else:
+            told[key] = value
+    np.savez(file, **kept | {"result": np.array(json.dumps(told))})
+    code, out, err = call(capsys, *run)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"{file}: no equilibrium" in err
+
+
 def test_a_stopped_run_tells_and_keeps_what_it_knows(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

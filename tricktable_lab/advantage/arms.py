@@ -24,6 +24,8 @@ GROUPS = {
     SUIT: "trump drawn, each suit, none",
 }
 """Sets of arms that can be asked for."""
+_DIGITS = 20
+"""Digits of a number that is read; Python reads no more than some thousands."""
 
 
 class StudyError(ValueError):
@@ -123,11 +125,15 @@ def read_arm(text: str, rules: Rules) -> Arm:
         if not equals or key not in Arm.__dataclass_fields__ or key in options:
             known = ", ".join(Arm.__dataclass_fields__)
             raise StudyError(f"arm {text!r} is not KEY=VALUE,... with keys of {known}, each once")
-        options[key] = int(value) if key == "call_cards" and value.isdecimal() else value
+        is_number = key == "call_cards" and value.isdecimal() and len(value) <= _DIGITS
+        options[key] = int(value) if is_number else value
     try:
-        return Arm.of(replace(rules, **options))
+        changed = replace(rules, **options)
     except RulesError as error:
         raise StudyError(f"arm {text!r}: {error}") from None
+    if changed.trump != "call" and "call_cards" in options:
+        raise StudyError(f"arm {text!r}: with trump={changed.trump} nobody calls; no call_cards")
+    return Arm.of(changed)
 
 
 def check_rules(rules: Rules) -> None:

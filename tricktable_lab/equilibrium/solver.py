@@ -68,12 +68,14 @@ class Solver:
         """Goes on where `kept` was made, of the same tree.
 
         Raises:
-            ValueError: it is of another tree.
+            ValueError: it is of another tree, or damaged.
         """
         arrays = {key: kept[key] for key in self.kept()}
         for key, array in self.kept().items():
             if np.shape(arrays[key]) != array.shape:
                 raise ValueError(f"{key} is of shape {np.shape(arrays[key])}, not {array.shape}")
+            if not np.isfinite(np.asarray(arrays[key], np.float64)).all():
+                raise ValueError(f"{key} is not made of numbers")
         self.iterations = int(arrays["iterations"])
         for name in _KEPT:
             setattr(self, name, [np.array(arrays[f"{name}{seat}"], np.float64) for seat in (0, 1)])

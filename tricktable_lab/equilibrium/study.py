@@ -210,8 +210,9 @@ class Study:
         try:
             with np.load(file, allow_pickle=False) as kept:
                 self.solver.restore(kept)
-                self.seconds["solving"] = json.loads(str(kept["result"]))["seconds"]["solving"]
-        except (ValueError, KeyError, zipfile.BadZipFile) as error:
+                told = json.loads(str(kept["result"]))
+                self.seconds["solving"] = float(told["seconds"]["solving"])
+        except (ValueError, KeyError, TypeError, OverflowError, zipfile.BadZipFile) as error:
             raise EquilibriumFileError(f"{file}: no equilibrium to go on with: {error}") from None
 
     # -- telling -----------------------------------------------------------------------------
@@ -252,7 +253,7 @@ def check_file(file: Path, game: Game) -> None:
     try:
         with np.load(file, allow_pickle=False) as kept:
             told = json.loads(str(kept["result"]))
-            version, rules = told["format"], told["all_rules"]
+            version, rules = told["format"], dict(told["all_rules"])
     except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise EquilibriumFileError(f"{file}: no equilibrium: {error}") from None
     if version != FORMAT:
