@@ -65,8 +65,11 @@ def tasks(large: bool, policy: tuple[str, ...]) -> Iterator[Task]:
                 for trump in ("random", "none"):
                     yield Task(deck | options | {"trump": trump})
     for size in OTHERS:
-        for tie in ("caller", "draw"):
-            yield Task(_deck(size) | {"tie": tie})
+        yield Task(_deck(size) | {"tie": "caller"})
+    for size in (*OTHERS, *(LARGE if large else ())):
+        fair = _deck(size) | {"tie": "draw"}
+        yield from (Task(fair | {"first_lead": lead}) for lead in ("caller", "dealer"))
+        yield Task(fair | {"trump": "random"})  # where the dealer leads it is the rest of this
 
 
 def main(
