@@ -319,6 +319,7 @@ def test_out_keeps_report_records_and_pictures(
         (("--rule", "rounds_to_win=2"), "single rounds"),
         (("--rule", "hand=40"), "hand=40"),
         (("--agents", "greedy,greedy"), "agent 'greedy' is named twice"),
+        (("--agents", "random,random:"), "agent 'random = random:' is named twice"),
         (("--agents", ","), "at least one agent"),
         (("--agents", "nobody"), "no agent 'nobody'"),
         (("--agents", "greedy@0"), "deals=0 is not at least 1"),

@@ -368,6 +368,17 @@ def below(words: np.ndarray, at: int, n: int) -> int:
 
 
 @kernel
+def list_bits(word: np.uint64, out: np.ndarray) -> int:
+    """Writes the indices of all set bits, lowest first, to an array; returns how many."""
+    n = 0
+    while word != ZERO:
+        out[n] = first(word)
+        word &= word - ONE
+        n += 1
+    return n
+
+
+@kernel
 def shuffle(cards: np.ndarray, n: int, words: np.ndarray, at: int) -> None:
     """Shuffles `cards[:n]` in place (Fisher and Yates) with the stream in `words[at]`."""
     for i in range(n - 1, 0, -1):

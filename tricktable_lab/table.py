@@ -8,6 +8,7 @@ deals whoever plays them; so the number of processes changes nothing, deal by de
 from __future__ import annotations
 
 import contextlib
+import itertools
 import pickle
 import sys
 from collections.abc import Generator, Iterator, Sequence
@@ -19,7 +20,7 @@ import numpy.typing as npt
 
 from tricktable_env.cards import Words
 from tricktable_env.game import ILLEGAL, NOBODY, RUNNING, Game
-from tricktable_env.opponents import Agent, Streams, decide, decision_streams, make_agent
+from tricktable_env.opponents import Agent, Streams, decide, decision_streams, make_agent, read_spec
 from tricktable_lab.luck import luck_of
 from tricktable_lab.replay import one_round, record_of, rules_of
 from tricktable_lab.workers import Job, in_order
@@ -360,6 +361,18 @@ def check_numbers(deals: int, seed: int, workers: int) -> None:
         raise MatchOptionError(f"workers={workers} is more than {MAX_WORKERS:,}")
     if not 0 <= seed < 2**64:
         raise MatchOptionError(f"seed={seed} is not from 0 to 2**64 - 1")
+
+
+def named_twice(specs: Sequence[str]) -> str | None:
+    """Finds an agent that stands twice among specs, as errors quote it; None if there is none.
+
+    Raises:
+        AgentSpecError: a spec that can't be read.
+    """
+    for one, other in itertools.combinations(specs, 2):
+        if one == other or read_spec(one) == read_spec(other):
+            return repr(one if one == other else f"{one} = {other}")
+    return None
 
 
 def name_of(agent: str | Agent) -> str:

@@ -19,12 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tricktable_env.game import Game
-from tricktable_env.opponents import read_spec
 from tricktable_lab.interrupts import held_back
 from tricktable_lab.match import figures, plain
 from tricktable_lab.ratings import Rating, bootstrapped, library
 from tricktable_lab.recordfile import chunks_in_order, record_file
-from tricktable_lab.table import CHUNK_DEALS, PerDeal, Table, check_numbers, table_of
+from tricktable_lab.table import CHUNK_DEALS, PerDeal, Table, check_numbers, named_twice, table_of
 from tricktable_lab.workers import Job
 
 Watch: TypeAlias = Callable[[int], None]
@@ -151,10 +150,9 @@ def _pool(game: Game, agents: Sequence[str]) -> list[str]:
         )
     if len(agents) < 2:
         raise TournamentError(f"a tournament takes two agents or more, not {len(agents)}")
-    for one, other in itertools.combinations(agents, 2):
-        if one == other or read_spec(one) == read_spec(other):
-            named = one if one == other else f"{one} = {other}"
-            raise TournamentError(f"agent {named!r} is named twice")
+    twice = named_twice(agents)
+    if twice is not None:
+        raise TournamentError(f"agent {twice} is named twice")
     return sorted(agents)
 
 

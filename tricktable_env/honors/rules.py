@@ -13,7 +13,19 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from tricktable_env.bits import ONE, ZERO, below, bit, first, has, int64, nth, room, shuffle, size
+from tricktable_env.bits import (
+    ONE,
+    ZERO,
+    below,
+    bit,
+    has,
+    int64,
+    list_bits,
+    nth,
+    room,
+    shuffle,
+    size,
+)
 from tricktable_env.cards import NUM_CARDS, SUIT_CARDS, SUIT_SIZE, SUITS, deck_of
 from tricktable_env.game import RulesError
 from tricktable_env.honors.state import (
@@ -243,12 +255,7 @@ def draws(s: np.ndarray, left: int, in_hand: int) -> int:
 def deal(s: np.ndarray) -> None:
     """Deals a game from the state's own stream."""
     cards = room(NUM_CARDS, np.int64)
-    n = 0
-    deck = s[DECK]
-    while deck != ZERO:
-        cards[n] = first(deck)
-        deck &= deck - ONE
-        n += 1
+    n = list_bits(s[DECK], cards)
     shuffle(cards, n, s, RNG)
     deal_order(s, cards, n)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tricktable_env.bits import ONE, ZERO, first, room, shuffle, stream
+from tricktable_env.bits import ZERO, list_bits, room, shuffle, stream
 from tricktable_env.cards import NUM_CARDS, SUIT_CARDS, SUIT_SIZE, Words
 from tricktable_env.game import Game
 from tricktable_env.jit import kernel
@@ -80,12 +80,7 @@ def _deal_rows(states: np.ndarray, mirrored: np.ndarray) -> None:
         s = states[row]
         s[MATCH] = ZERO
         s[RESULT] = ZERO
-        n = 0
-        deck = s[DECK]
-        while deck != ZERO:
-            cards[n] = first(deck)
-            deck &= deck - ONE
-            n += 1
+        n = list_bits(s[DECK], cards)
         shuffle(cards, n, s, RNG)
         if mirrored[row]:
             _exchange(s, cards)

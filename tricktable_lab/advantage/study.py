@@ -17,7 +17,7 @@ from tricktable_env.tableau.state import TRICKS
 from tricktable_lab.advantage.arms import Arm, StudyError, check_rules
 from tricktable_lab.advantage.deals import paired, stream_seeds
 from tricktable_lab.luck import luck_of
-from tricktable_lab.table import CHUNK_DEALS, check_numbers, compile_for, play_out
+from tricktable_lab.table import CHUNK_DEALS, check_numbers, compile_for, named_twice, play_out
 from tricktable_lab.workers import Job
 
 KERNEL_CHUNK_DEALS = 1024
@@ -59,9 +59,9 @@ class Study:
         check_rules(self.rules)
         if not self.agents:
             raise StudyError("a study takes at least one agent")
-        for agent in self.agents:
-            if self.agents.count(agent) > 1:
-                raise StudyError(f"agent {agent!r} is named twice")
+        twice = named_twice(self.agents)
+        if twice is not None:
+            raise StudyError(f"agent {twice} is named twice")
         for deals in self.deals:
             check_numbers(deals, self.seed, 1)
 

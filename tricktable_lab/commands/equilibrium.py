@@ -70,10 +70,10 @@ class Equilibrium:
         try:
             with stages() as told:
                 study.prepare(told, self.count)
+                study.judge(told)  # first: what can't be judged is not waited for
                 if self.out is not None:
                     study.resume(self.out)
                 study.solve(self.target, self.iterations, told, self.out)
-                study.judge(told)
         except KeyboardInterrupt:
             done = study.solver.iterations if study.solver else 0
             code = complain(f"stopped after {done} iterations", FAILED)
