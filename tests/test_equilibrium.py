@@ -331,9 +331,9 @@ def test_the_command_tells_the_value_and_what_agents_lose(
 def test_an_agent_that_draws_is_refused_before_anything_is_solved(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    code, out, err = call(capsys, *options(**SMALL), "--agent", "montecarlo:worlds=1")
+    code, out, err = call(capsys, *options(**SMALL), "--agent", "montecarlo:worlds=1,head_start=0")
     assert (code, out) == (2, "")
-    assert "agent 'montecarlo:worlds=1' draws its actions" in err
+    assert "agent 'montecarlo:worlds=1,head_start=0' draws its actions" in err
 
 
 def test_a_deck_too_large_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
