@@ -23,7 +23,7 @@ THREADS = (1, 2)
 OPPONENTS = ("self", "random", "greedy")
 
 
-def main(size: int = 16_384, seconds: float = 0.5, windows: int = 8) -> None:
+def main(size: int = 16_384, seconds: float = 0.2, windows: int = 24) -> None:
     """Prints a JSON object for each opponent: decisions a second of each window, and their ratio.
 
     Args:

@@ -4,6 +4,7 @@ import copy
 import os
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tricktable_env.envs.threads import Threads
 from tricktable_env.game import IllegalActionError
 from tricktable_env.interop.sb3 import make_vec_env
 from tricktable_env.jit import kernel
+from tricktable_env.parts import leave, next_part
 
 ROWS = 11
 
@@ -144,24 +146,99 @@ def _forked(holds: Any) -> int:
     return child
 
 
-def test_an_error_is_raised_when_nobody_writes_any_more() -> None:
-    written = []
+@kernel
+def take_rows(takers: np.ndarray, shared: np.ndarray, me: int) -> int:
+    """Notes who took each row, and how often: thread 0 as 1, thread 1 as 100, ..."""
+    start, end = next_part(shared, me, -1, takers.shape[0])
+    while start < end:
+        for row in range(start, end):
+            takers[row] += 100 ** max(me, 0)
+        start, end = next_part(shared, me, end, takers.shape[0])
+    return leave(shared, 1 << (me + 1))
 
-    def work(part: slice) -> None:
-        if part.start == 0:
-            raise KeyboardInterrupt
-        time.sleep(0.1)
-        written.append(part)
+
+def taken(number: int, rows: int, meanwhile: Callable[[], None] = lambda: None) -> tuple[Any, int]:
+    takers = np.zeros(rows, np.int64)
+    found = Threads(number).run(take_rows, (takers,), rows, meanwhile)
+    return takers, found
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4, 64, 1000, 12_345])
+@pytest.mark.parametrize("number", [1, 2, 3, 7])
+def test_every_row_is_taken_once(number: int, rows: int) -> None:
+    for _ in range(20):
+        takers, found = taken(number, rows)
+        who = {thread for thread in range(number) if 100**thread in takers}
+        assert set(takers.tolist()) == {100**thread for thread in who}
+        assert all(found & 1 << (thread + 1) for thread in who - {0})
+
+
+def test_while_the_calling_thread_is_busy_others_do_the_work() -> None:
+    takers, here, done = np.zeros(2_000_000, np.int64), threading.Event(), []
+
+    def work(takers: Any, shared: Any, me: int) -> int:
+        if me > 0:
+            here.set()
+        elif me < 0:  # works until another one does
+            here.wait(60)
+        return take_rows(takers, shared, me)
+
+    def busy() -> None:
+        until = time.monotonic() + 60
+        while not takers.all() and time.monotonic() < until:
+            time.sleep(0.01)
+        done.append(takers.all())
+
+    Threads(2).run(work, (takers,), len(takers), busy)
+    assert done == [True]
+    assert set(takers.tolist()) <= {1, 100}
+
+
+def test_a_thread_that_comes_late_finds_nothing_and_keeps_nobody_waiting() -> None:
+    held = threading.Event()
+
+    def work(takers: Any, shared: Any, me: int) -> int:
+        if me > 0:
+            held.wait(60)
+        return take_rows(takers, shared, me)
+
+    takers = np.zeros(1000, np.int64)
+    crew = Threads(2)
+    crew.run(work, (takers,), 1000, lambda: None)
+    assert (takers == 1).all()
+    held.set()
+    crew.run(take_rows, (takers,), 1000, lambda: None)
+    assert set((takers - 1).tolist()) <= {1, 100}
+
+
+@pytest.mark.parametrize("number", [1, 2, 5])
+def test_an_interrupt_is_told_when_all_is_done(number: int) -> None:
+    takers = np.zeros(5000, np.int64)
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Threads(3).run(work, 9)
-    assert len(written) == 2
+        Threads(number).run(take_rows, (takers,), 5000, interrupted)
+    expected = {0} if number == 1 else {100**thread for thread in range(number)}
+    assert set(takers.tolist()) <= expected
 
 
-def test_rows_are_shared_out_evenly_and_in_order() -> None:
-    assert Threads(3).run(lambda part: (part.start, part.stop), 10) == [(0, 3), (3, 6), (6, 10)]
-    assert Threads(8).run(lambda part: (part.start, part.stop), 5) == [(0, 2), (2, 5)]
-    assert Threads(8).run(lambda part: (part.start, part.stop), 3) == [(0, 3)]
+@pytest.mark.parametrize("failing", [0, 1])
+def test_an_error_is_raised_when_nobody_is_at_work_any_more(failing: int) -> None:
+    done = []
+
+    def work(shared: Any, me: int) -> int:
+        if max(me, 0) == failing:
+            time.sleep(0.05)
+            raise ZeroDivisionError
+        time.sleep(0.1)
+        done.append(me)
+        return 0
+
+    with pytest.raises(ZeroDivisionError):  # the other thread is there before the end
+        Threads(2).run(work, (), 9, lambda: time.sleep(0.05))
+    assert done
 
 
 def test_sb3s_environment_takes_threads_too() -> None:

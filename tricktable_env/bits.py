@@ -167,6 +167,13 @@ def copy_words(typingctx: Any, source: Any, target: Any, count: Any) -> Any:
     return types.void(source, target, types.int64), generate
 
 
+@kernel
+def copy_row(source: np.ndarray, target: np.ndarray) -> None:
+    """Copies an array of one dimension to another one; `target[:] = source` would count them."""
+    for i in range(source.shape[0]):
+        target[i] = source[i]
+
+
 @intrinsic
 def load_8(typingctx: Any, array: Any, index: Any) -> Any:
     """Which of 8 bytes of a contiguous array, from `index` on, are not 0: low bits of a uint64.

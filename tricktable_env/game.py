@@ -28,6 +28,9 @@ Action: TypeAlias = int
 Rows: TypeAlias = npt.NDArray[np.int64]
 """`[n] int64`, indices of rows of a batch."""
 Bytes: TypeAlias = npt.NDArray[np.uint8]
+Shared: TypeAlias = npt.NDArray[np.int64]
+"""`[(1 + T) x 8]`: what T threads that do a piece of work together share, made by
+`parts.share_out`; `[0]` where one thread does all."""
 
 NOBODY = -1
 """The player to act when an episode is over."""
@@ -224,40 +227,93 @@ class Game(Protocol):
         rows: Rows,
         table: npt.NDArray[np.int64],
         actions: npt.NDArray[np.int64],
-        strict: bool,
         opponents: npt.NDArray[np.int64],
         owed: npt.NDArray[np.float32],
         paid: npt.NDArray[np.float32],
         gains: npt.NDArray[np.float64],
+        ended: npt.NDArray[np.bool_],
         observations: Bytes,
         masks: Mask,
         histories: Bytes,
+        viewers: npt.NDArray[np.int64],
+        kept_states: Words,
+        kept_table: npt.NDArray[np.int64],
+        kept_owed: npt.NDArray[np.float32],
+        shared: Shared,
+        me: int,
     ) -> int:
         """Plays on in some rows until it is a learner's turn or all is over; shows what is then.
 
-        In each row the action is taken, if there is one, and then those of compiled opponents. A
-        row where an opponent without an address is to act is left with the status ASKED; its action
-        is what the next call takes there. Everything indexed by row is written in these rows only.
+        In each row the action is taken and then those of compiled opponents. A row where an
+        opponent without an address is to act is left with the status ASKED; its action is what the
+        next call takes there. Everything indexed by row is written in these rows only.
 
         Args:
             states: `[N, W] uint64`.
             rows: `[n] int64`, each row at most once.
             table: `[N, COLUMNS] int64`.
-            actions: `[n] int64`, of the players to act; or `[0]` where an episode only begins.
-            strict: whether an action that is not legal is to be refused before any row changes.
+            actions: `[n] int64`, of the players to act.
             opponents: `[P - 1] int64`, `opponents.address_of` the player who sits i + 1 seats after
                 the learner, or 0; `[0]` where all decisions are handed out.
             owed: `[N, P] float32`, paid before the learner's first decision; becomes 0.
-            paid: `[N, P] float32`: what a learner's action, and all since, paid. A call that begins
-                episodes, or that goes on with rows ASKED, adds to it.
+            paid: `[N, P] float32`: what a learner's action, and all since, paid. A call that goes
+                on with rows ASKED adds to it.
             gains: `[N] float64`, what that paid who was shown the row.
+            ended: `[N] bool`, whether the row does not go on.
             observations: `[N, D] uint8` of the viewers, or `[0, D]`.
-            masks: `[N, A] int8`, the same.
+            masks: `[N, A] int8`, the same; where it is `[0, A]` nothing is shown.
             histories: `[N, H] uint8`, the same.
+            viewers: `[N] int64`, the players who are shown the rows, the same.
+            kept_states: `[N, W] uint64`, the row of `states` as it was before; or `[0, W]`.
+            kept_table: `[N, COLUMNS] int64`, the same of `table`.
+            kept_owed: `[N, P] float32`, the same of `owed`.
+            shared: what threads that do this together share; see `parts`.
+            me: which of them this is.
 
         Returns:
-            The set of the statuses of these rows, bit status + 1; or, refused, -1 - the place in
-            `rows` of the first action that is not legal.
+            The set of the statuses of these rows, bit status + 1.
+        """
+
+    def begin(
+        self,
+        states: Words,
+        rows: Rows,
+        table: npt.NDArray[np.int64],
+        deals: bool,
+        seat: int,
+        opponents: npt.NDArray[np.int64],
+        owed: npt.NDArray[np.float32],
+        observations: Bytes,
+        masks: Mask,
+        histories: Bytes,
+        viewers: npt.NDArray[np.int64],
+        last_observations: Bytes,
+        last_histories: Bytes,
+        shared: Shared,
+        me: int,
+    ) -> int:
+        """Begins the next episode in some rows and plays on, as `play`, to the learner's turn.
+
+        Args:
+            states: `[N, W] uint64`.
+            rows: `[n] int64`, each row at most once.
+            table: `[N, COLUMNS] int64`.
+            deals: whether to deal from the rows' own streams; or else they are dealt already.
+            seat: the learner's player, or `seats.RANDOM` and the like.
+            opponents: as in `play`.
+            owed: `[N, P] float32`, what is paid meanwhile.
+            observations: `[N, D] uint8`, as in `play`.
+            masks: `[N, A] int8`, as in `play`.
+            histories: `[N, H] uint8`, as in `play`.
+            viewers: `[N] int64`, as in `play`.
+            last_observations: `[n, D] uint8`: what stood in the rows of `observations` before; or
+                `[0, D]`.
+            last_histories: `[n, H] uint8`, the same of `histories`.
+            shared: as in `play`.
+            me: as in `play`.
+
+        Returns:
+            As `play`.
         """
 
     # -- what is seen ------------------------------------------------------------------------

@@ -73,6 +73,11 @@ class PackedGame:
         played: Callable[..., int] = self.loops.play_rows
         return played
 
+    @property
+    def begin(self) -> Callable[..., int]:
+        begun: Callable[..., int] = self.loops.begin_rows
+        return begun
+
     # -- what is seen ------------------------------------------------------------------------
     def views(self, states: Words, rows: Rows, players: npt.NDArray[np.int64]) -> Words:
         out = np.empty((len(rows), self.words), np.uint64)

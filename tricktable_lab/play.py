@@ -21,12 +21,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tricktable_env.cards import Seat
-from tricktable_env.envs.seating import ALTERNATE, draw_seat, read_seat
+from tricktable_env.envs.seating import read_seat
 from tricktable_env.envs.starts import seed_word
 from tricktable_env.files import naming
 from tricktable_env.game import ENDED, ILLEGAL, NOBODY, Action, Game, Player, outcome_of
 from tricktable_env.opponents import decide, decision_streams, make_agent
 from tricktable_env.render import picture, places
+from tricktable_env.seats import ALTERNATE, draw_seat
 from tricktable_lab.choices import ChoiceError, Choices
 from tricktable_lab.interrupts import held_back
 from tricktable_lab.replay import one_round, record_of, rules_of

@@ -7,7 +7,8 @@ the row's seed and the number of the episode, so a row does the same alone or am
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -15,19 +16,19 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 
-from tricktable_env.cards import Mask
-from tricktable_env.envs.seating import Opponent, Policy, read_opponents, read_seat, seat_rows
+from tricktable_env.cards import Mask, Words
+from tricktable_env.envs.seating import Opponent, Policy, read_opponents, read_seat
 from tricktable_env.envs.spaces import (
     Observation,
     ObservationForm,
+    all_within,
     as_action,
     check_choice,
-    first_outside,
     joined,
     row_of,
 )
 from tricktable_env.envs.starts import Options, read_start, seed_word
-from tricktable_env.envs.threads import ALONE, Threads
+from tricktable_env.envs.threads import Threads
 from tricktable_env.game import (
     ASKED,
     CHOSEN,
@@ -53,16 +54,17 @@ from tricktable_env.game import (
     Rows,
 )
 from tricktable_env.opponents import Actions, Agent, address_of, decide, decision_streams
+from tricktable_env.parts import ALONE
 from tricktable_env.render import picture
 
 OnIllegal: TypeAlias = Literal["terminate", "raise"]
 """What an action that the rules do not allow does: ends the episode at a loss, or is an error."""
 
-_ALL = slice(None)
-_NO_ACTIONS = np.empty(0, np.int64)
+_NO_ROWS = np.empty(0, np.int64)
 _NOTHING = np.empty((0, 0), np.uint8)
-_OVER = 1 << (ENDED + 1) | 1 << (ILLEGAL + 1)
-_ASKED, _FOUL = 1 << (ASKED + 1), 1 << (FOUL + 1)
+_ILLEGAL, _ASKED, _FOUL = 1 << (ILLEGAL + 1), 1 << (ASKED + 1), 1 << (FOUL + 1)
+_OVER, _ALL_RUN = 1 << (ENDED + 1) | _ILLEGAL, 1 << (RUNNING + 1)
+_UNKEPT = ILLEGAL - 1  # no status
 
 
 class OpponentError(ValueError):
@@ -78,6 +80,19 @@ class Sight(NamedTuple):
     """`[N, A] int8`."""
     histories: Bytes
     """`[N, H] uint8`."""
+    viewers: Rows
+    """`[N] int64`, the players who see it."""
+
+
+class Kept(NamedTuple):
+    """How all rows were; arrays of 0 rows where nobody needs to know."""
+
+    states: Words
+    """`[N, W] uint64`."""
+    table: Rows
+    """`[N, COLUMNS] int64`."""
+    owed: npt.NDArray[np.float32]
+    """`[N, P] float32`."""
 
 
 class Last(NamedTuple):
@@ -102,8 +117,16 @@ class Turn(NamedTuple):
     """`[N]`, whether the episode ended."""
     sight: Sight
     """What is seen now: where the next episode has begun, its first decision."""
-    lasts: list[Last]
-    """Of the rows where the next episode has begun, in their order; empty where there are none."""
+    last: Last | None
+    """Of the rows where the next episode has begun, if there are any."""
+
+
+def _nothing(*whatever: Any) -> None:
+    """Nothing is to be done meanwhile."""
+
+
+Meanwhile: TypeAlias = Callable[[Sight, Last | None], None]
+"""Takes what is seen, and what the rows that ended have to say, before arrays are written."""
 
 
 class Episodes:
@@ -160,12 +183,13 @@ class Episodes:
         self._widths = game.observation_size, game.num_actions, game.history_size
         self._strict = on_illegal == "raise"
         self._running = self._begun = False
+        self._not_kept = Kept(self.states[:0], self.table[:0], self.owed[:0])
         self._kept = self._blank_rows()
-        self._loop: tuple[Any, npt.NDArray[np.int64], Threads] | None = None
+        self._called: tuple[npt.NDArray[np.int64], bool] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what only this process can use, and what steps keep."""
-        return {**vars(self), "_loop": None, "_kept": ()}
+        return {**vars(self), "_called": None, "_kept": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -205,20 +229,38 @@ class Episodes:
                 fresh = np.setdiff1d(fresh, rows[given])
                 entropy = np.random.SeedSequence().generate_state(len(fresh), np.uint64)
                 self._seed(fresh, entropy.astype(np.uint64, copy=False))
-            self._begin(rows, options, self._blank(0))
+            self._deal(rows, options)
+            self._begin(rows, False, self._blank(0), self._blank(0))
         if rows is self.rows:
             self._begun = self._running = True
         else:
             self._begun = bool((self.table[:, EPISODE] >= 0).all())
             self._running = bool((self.table[:, STATUS] == RUNNING).all())
 
-    def _begin(self, rows: Rows, options: Sequence[Options | None] | None, sight: Sight) -> None:
-        """Begins the next episode in rows that have their streams; shows it in `sight`."""
-        self.owed[rows] = 0
-        self._deal(rows, options)
-        seat_rows(self.table, rows, self.seat, self.game.num_players)
-        gains = np.empty(self.num_rows)
-        if self._play(rows, _NO_ACTIONS, False, self.owed, gains, sight) & _OVER:
+    def _begin(
+        self,
+        rows: Rows,
+        deals: bool,
+        sight: Sight,
+        last: Sight,
+        meanwhile: Callable[[], None] = _nothing,
+    ) -> None:
+        """Begins the next episode in rows; shows it in `sight`, and in `last` what stood there."""
+        begin: Callable[..., int] = self.game.begin
+        fixed, alone = self._called or self._find_opponents()
+        arguments = (
+            *(self.states, rows, self.table, deals, self.seat, fixed, self.owed),
+            *(*sight, last.observations, last.histories),
+        )
+        if alone:
+            meanwhile()
+            seen = begin(*arguments, ALONE, 0)
+        else:
+            seen = self._threads.run(begin, arguments, len(rows), meanwhile)
+        if seen & (_ASKED | _FOUL):
+            n = self.num_rows
+            seen |= self._ask_on(rows, seen, self.owed, np.empty(n), np.empty(n, np.bool_), sight)
+        if seen & _OVER:
             row = rows[self.table[rows, STATUS] == ENDED][0]
             raise PositionError(
                 f"player {self.table[row, LEARNER]} has nothing to decide in this position: "
@@ -272,8 +314,8 @@ class Episodes:
         whole: Actions = actions.astype(np.int64, copy=False)
         if actions.dtype == np.uint64:  # half of which would be another number
             whole = np.minimum(actions, np.uint64(self.game.num_actions)).astype(np.int64)
-        row = first_outside(whole, self.game.num_actions)
-        if row >= 0:
+        if not all_within(whole, self.game.num_actions):
+            row = int(np.flatnonzero((whole < 0) | (whole >= self.game.num_actions))[0])
             raise self.illegal_action(row, str(actions[row]))
         return whole
 
@@ -296,12 +338,14 @@ class Episodes:
         number = as_action(action)
         return number if number is not None and 0 <= number < self.game.num_actions else None
 
-    def step(self, actions: Actions, again: bool = False) -> Turn:
+    def step(self, actions: Actions, again: bool = False, meanwhile: Meanwhile = _nothing) -> Turn:
         """Takes an action in each row, then lets opponents act until it is a learner's turn.
 
         Args:
             actions: `[N] int64`, as `read_actions` gave them.
             again: whether the next episode begins where one ended.
+            meanwhile: called while other threads work, with what will be returned: the arrays of
+                the sight, and of the last observations, are still being written.
 
         Raises:
             ResetNeeded: an episode is over.
@@ -312,81 +356,107 @@ class Episodes:
         if not self._running:
             raise ResetNeeded("the episode is over, or never began: call reset()")
         n = self.num_rows
+        play: Callable[..., int] = self.game.play
+        # Opponents may fail half way, and what is refused in one row others may have taken.
+        keep = self.opponents is not None or self._strict
+        kept = self._kept if keep else self._not_kept
+        if keep:
+            kept.table[0, STATUS] = _UNKEPT
         paid = np.empty((n, self.game.num_players), np.float32)
-        turn = Turn(np.empty(n), paid, np.zeros(n, np.bool_), self._blank(n), [])
-        threads = (self._loop or self._find_loop())[2]
-        # Opponents may fail half way; and what one thread refuses others may have taken.
-        keep = self.opponents is not None or (self._strict and threads.number > 1)
+        turn = Turn(np.empty(n), paid, np.empty(n, np.bool_), self._blank(n), None)
+        fixed, alone = self._called or self._find_opponents()
+        arguments: Any = (
+            *(self.states, self.rows, self.table, actions, fixed, self.owed),
+            *(paid, turn.rewards, turn.ended, *turn.sight, *kept),
+        )
         try:
-            if threads.number == 1:
-                last = self._step_rows(_ALL, self.rows, actions, again, keep, turn)
-                if last is not None:
-                    turn.lasts.append(last)
-                return turn
-            lasts = threads.run(
-                lambda at: self._step_rows(at, self.rows[at], actions[at], again, keep, turn), n
-            )
-            turn.lasts.extend(last for last in lasts if last is not None)
-            return turn
+            if alone:
+                meanwhile(turn.sight, None)
+                seen = play(*arguments, ALONE, 0)
+            else:
+                prepare = functools.partial(meanwhile, turn.sight, None)
+                seen = self._threads.run(play, arguments, n, prepare)
+            return turn if seen == _ALL_RUN else self._go_on(turn, seen, again, meanwhile)
         except BaseException:
-            if keep:
+            if not keep:
+                self._running = False  # it was interrupted, who knows where
+            elif kept.table[0, STATUS] != _UNKEPT:
                 self._restore()
             raise
 
-    def _step_rows(
-        self, at: slice, rows: Rows, actions: Actions, again: bool, keep: bool, turn: Turn
-    ) -> Last | None:
-        """A part of the rows of `step`; what those that ended have to say, with `again`."""
-        if keep:
-            self._keep(at)
-        if not self._play(rows, actions, self._strict, turn.paid, turn.rewards, turn.sight) & _OVER:
-            return None
-        turn.ended[at] = self.table[at, STATUS] != RUNNING
-        if not again:
-            self._running = False
-            return None
-        over = rows[turn.ended[at]]
-        last = self._last(over, turn.paid, turn.sight)
-        self._begin(over, None, turn.sight)
-        return last
+    def _go_on(self, turn: Turn, seen: int, again: bool, meanwhile: Meanwhile) -> Turn:
+        """Sees to the rows that do not simply run on after a step."""
+        if seen & _ILLEGAL and self._strict:
+            row = int(np.flatnonzero(self.table[:, STATUS] == ILLEGAL)[0])
+            raise self.illegal_action(row, self.game.action_text(self.table.item(row, CHOSEN)))
+        if seen & (_ASKED | _FOUL):
+            seen |= self._ask_on(self.rows, seen, turn.paid, turn.rewards, turn.ended, turn.sight)
+        if seen & _OVER and again:
+            over, illegal = np.flatnonzero(turn.ended), seen & _ILLEGAL != 0
+            last, sight = self._begin_again(over, illegal, turn.paid, turn.sight, meanwhile)
+            return turn._replace(sight=sight, last=last)
+        self._running = not seen & _OVER
+        return turn
 
-    def _play(
+    def _begin_again(
         self,
         rows: Rows,
-        actions: Actions,
-        strict: bool,
+        illegal: bool,
+        paid: npt.NDArray[np.float32],
+        sight: Sight,
+        meanwhile: Meanwhile,
+    ) -> tuple[Last, Sight]:
+        """Begins the next episode in rows that ended.
+
+        Returns:
+            What these have to say before, and what is seen now, if need be in fresh arrays.
+        """
+        infos = {"seat": (rows, sight.viewers[rows])} | self.closings(rows, illegal)
+        if self.full_information:
+            infos["state"] = rows, self.full(rows)
+        if self.opponents is None:
+            infos["rewards"] = rows, paid[rows]
+        seen = blank = self._blank(len(rows))
+        if len(rows) == self.num_rows:  # as where all episodes are of one length: nothing to copy
+            seen, sight, blank = sight, blank, self._blank(0)
+        else:
+            np.take(sight.masks, rows, 0, seen.masks)
+        last = Last(rows, self.shown(seen), {"action_mask": (rows, seen.masks), **infos})
+        self._begin(rows, True, sight, blank, lambda: meanwhile(sight, last))
+        return last, sight
+
+    def _ask_on(
+        self,
+        rows: Rows,
+        seen: int,
         paid: npt.NDArray[np.float32],
         gains: npt.NDArray[np.float64],
+        ended: npt.NDArray[np.bool_],
         sight: Sight,
     ) -> int:
-        """`Game.play`, and the same again with the actions of opponents that it can't ask."""
-        play, fixed, _ = self._loop or self._find_loop()
-        table, states = self.table, self.states
-        seen: int = play(
-            states, rows, table, actions, strict, fixed, self.owed, paid, gains, *sight
-        )
-        if seen < 0:
-            row = int(rows[-1 - seen])
-            raise self.illegal_action(row, self.game.action_text(int(actions[-1 - seen])))
-        found: int = seen
+        """Plays on in rows where opponents are to be asked; all statuses that come of it."""
+        play: Callable[..., int] = self.game.play
+        found, table, (fixed, _) = 0, self.table, self._called or self._find_opponents()
         while seen & (_ASKED | _FOUL):
             if seen & _FOUL:
                 row = rows[table[rows, STATUS] == FOUL][0]
                 raise self._opponent_error(row, f"{table[row, CHOSEN]}, which is not legal")
             rows = rows[table[rows, STATUS] == ASKED]
-            actions = self._ask(rows)
-            seen = play(states, rows, table, actions, False, fixed, self.owed, paid, gains, *sight)
+            seen = play(
+                *(self.states, rows, table, self._ask(rows), fixed, self.owed),
+                *(paid, gains, ended, *sight, *self._not_kept, ALONE, 0),
+            )
             found |= seen
         return found
 
-    def _find_loop(self) -> tuple[Any, npt.NDArray[np.int64], Threads]:
-        """The game's loop, where the opponents that it can ask are, and the threads to run it in.
+    def _find_opponents(self) -> tuple[npt.NDArray[np.int64], bool]:
+        """Where the opponents that a kernel can ask are, and whether one thread does all.
 
-        If there are others, it is the calling thread alone: they are asked one after another.
+        If there are others it does, for they are asked one after another.
         """
         addresses = np.array([address_of(each) for each in self.opponents or ()], np.int64)
-        self._loop = self.game.play, addresses, self._threads if addresses.all() else ALONE
-        return self._loop
+        self._called = addresses, self._threads.number == 1 or not addresses.all()
+        return self._called
 
     def _ask(self, rows: Rows) -> Actions:
         """Asks the opponents who are to act in some rows; `[n] int64`."""
@@ -425,17 +495,18 @@ class Episodes:
     def observe(self, rows: Rows, players: npt.NDArray[np.int64]) -> Sight:
         """What players see in some rows, one a row; fresh."""
         flat, masks = self.game.observe(self.states, rows, players)
-        if self.form != "dict":
-            return Sight(flat, masks, _NOTHING)
-        return Sight(flat, masks, self.game.histories(self.states, rows, players))
+        history = _NOTHING
+        if self.form == "dict":
+            history = self.game.histories(self.states, rows, players)
+        return Sight(flat, masks, history, players)
 
     def sight(self) -> Sight:
         """What the viewers of all rows see; fresh."""
-        return self.observe(self.rows, self.viewers)
+        return self.observe(self.rows, self.viewers.copy())
 
     def shown(self, sight: Sight) -> Observation:
         """The observations of a sight in their form."""
-        return joined(self.form, *sight)
+        return joined(self.form, *sight[:3])
 
     def _blank(self, rows: int) -> Sight:
         """Arrays for what `rows` rows see, not written yet."""
@@ -444,7 +515,8 @@ class Episodes:
             flat = np.empty((rows, self._widths[0]), np.uint8)
         if self.form == "dict":
             history = np.empty((rows, self._widths[2]), np.uint8)
-        return Sight(flat, np.empty((rows, self._widths[1]), np.int8), history)
+        masks = np.empty((rows, self._widths[1]), np.int8)
+        return Sight(flat, masks, history, np.empty(rows, np.int64))
 
     def masks(self) -> Mask:
         """The legal actions of every row's viewer: `[N, A] int8`, fresh."""
@@ -455,47 +527,39 @@ class Episodes:
         rows = self.rows if rows is None else rows
         return self.game.observe_full(self.states, rows, self.viewers[rows])
 
-    def closings(self, rows: Rows) -> dict[str, tuple[Rows, npt.NDArray[Any]]]:
+    def closings(
+        self, rows: Rows, illegal: bool = True
+    ) -> dict[str, tuple[Rows, npt.NDArray[Any]]]:
         """What the infos of last steps carry beside what every info has.
 
         Args:
             rows: rows that ended.
+            illegal: whether some may have ended by an illegal action.
 
         Returns:
             By key, the rows that have it and their values.
         """
-        legal = self.table[rows, STATUS] != ILLEGAL
-        played = rows if legal.all() else rows[legal]
-        success = np.zeros(len(rows), np.bool_)
+        refused = _NO_ROWS
+        if illegal:
+            refused = rows[self.table[rows, STATUS] == ILLEGAL]
+        played = np.setdiff1d(rows, refused) if len(refused) else rows
         columns: dict[str, tuple[Rows, npt.NDArray[Any]]] = {}
-        refused = rows[~legal] if len(played) < len(rows) else _NO_ACTIONS
-        if refused.size:
+        success = np.zeros(self.num_rows, np.bool_)
+        if len(refused):
             columns["illegal_action"] = refused, self.table[refused, CHOSEN]
-        if played.size:
-            states = self.states[played]
+        if len(played):
+            states = self.states
+            if len(played) < self.num_rows:
+                states = states.take(played, 0)
             columns |= {key: (played, of) for key, of in self.game.outcomes(states).items()}
             shares = self.game.shares(states)
-            success[legal] = shares[np.arange(len(played)), self.viewers[played]] == 1
-        return columns | {"is_success": (rows, success)}
+            success[played] = shares[np.arange(len(played)), self.table[played, VIEWER]] == 1
+        return columns | {"is_success": (rows, success[rows])}
 
     def closing(self) -> dict[str, Any]:
         """`closings` of the only row."""
         columns = self.closings(self.rows)
         return {key: plain(values[0]) for key, (_, values) in columns.items()}
-
-    def _last(self, rows: Rows, paid: npt.NDArray[np.float32], sight: Sight) -> Last:
-        """What rows that ended have to say, before the next episode begins in them."""
-        flat, masks, histories = sight
-        seen = Sight(flat[rows], masks[rows], histories[rows] if len(histories) else histories)
-        infos: dict[str, tuple[Rows, npt.NDArray[Any]]] = {
-            "action_mask": (rows, seen.masks),
-            "seat": (rows, self.viewers[rows]),
-        }
-        if self.full_information:
-            infos["state"] = rows, self.full(rows)
-        if self.opponents is None:
-            infos["rewards"] = rows, paid[rows]
-        return Last(rows, self.shown(seen), infos | self.closings(rows))
 
     def picture(self, row: int) -> str:
         """Draws a row as its viewer sees it."""
@@ -513,24 +577,23 @@ class Episodes:
             raise ResetNeeded("nothing has been dealt yet: call reset()")
 
     # -- errors ------------------------------------------------------------------------------
-    def _keep(self, at: slice = _ALL) -> None:
-        """Notes how all rows, or a part of them, are now, for `_restore`."""
-        states, table, owed = self._kept
-        states[at], table[at], owed[at] = self.states[at], self.table[at], self.owed[at]
+    def _blank_rows(self) -> Kept:
+        return Kept(*map(np.empty_like, (self.states, self.table, self.owed)))
 
-    def _blank_rows(self) -> tuple[npt.NDArray[Any], ...]:
-        now: tuple[npt.NDArray[Any], ...] = self.states, self.table, self.owed
-        return tuple(map(np.empty_like, now))
+    def _pairs(self) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+        """What is kept, and where it belongs."""
+        now: list[npt.NDArray[Any]] = [self.states, self.table, self.owed]
+        return zip(self._kept, now, strict=True)
 
     def _restore(self) -> None:
-        now: tuple[npt.NDArray[Any], ...] = self.states, self.table, self.owed
-        for kept, array in zip(self._kept, now, strict=True):
-            np.copyto(array, kept)
+        for kept, array in self._pairs():
+            array[:] = kept
 
     @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:
         """Puts every row back as it was when something inside goes wrong."""
-        self._keep()
+        for kept, array in self._pairs():
+            kept[:] = array
         try:
             yield
         except BaseException:

@@ -25,7 +25,7 @@ from tricktable_env.registry import make_game
 
 OWN_OPTIONS = (
     "an environment takes besides render_mode, and with a learning seat "
-    "opponent, seat, observation, on_illegal and full_information"
+    "opponent, seat, observation, on_illegal and full_information; with make_vec also threads"
 )
 """What is added when an option is unknown: it may be one of these, mistyped."""
 

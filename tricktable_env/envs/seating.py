@@ -5,24 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from tricktable_env.bits import below, room, stream
 from tricktable_env.envs.spaces import as_action
-from tricktable_env.game import (
-    ASKED,
-    EPISODE,
-    LEARNER,
-    NOBODY,
-    PLY,
-    SEED,
-    STATUS,
-    VIEWER,
-    Game,
-    Player,
-)
-from tricktable_env.jit import kernel
+from tricktable_env.game import Game, Player
 from tricktable_env.opponents import Agent, make_agent
+from tricktable_env.seats import ALTERNATE, RANDOM
 
 Policy: TypeAlias = Callable[[Any, dict[str, Any]], Any]
 """A plain callable as an opponent: an observation and an info in, an action out."""
@@ -31,10 +17,7 @@ Opponent: TypeAlias = str | Agent | Policy
 
 SELF = "self"
 """The opponent that is none: every decision of every player is handed out."""
-RANDOM, ALTERNATE = -2, -3
-"""Seats: drawn anew for each episode; player 0 first, then the next."""
 _NAMES = {"random": RANDOM, "alternate": ALTERNATE}
-_SEATS_STREAM = 255  # the player number of the stream of seats, which no player has
 
 
 def read_seat(seat: Any, game: Game) -> Player:
@@ -81,35 +64,3 @@ def _read_opponent(opponent: Any, game: Game) -> Agent | Policy:
             "or a callable (observation, info) -> action)"
         )
     return opponent  # type: ignore[no-any-return]
-
-
-@kernel
-def draw_seat(seat: int, players: int, seed: np.uint64, episode: int) -> int:
-    """The learner's player in an episode.
-
-    Args:
-        seat: as `read_seat` gave it.
-        players: number of players.
-        seed: the row's seed.
-        episode: the number of the episode under that seed.
-    """
-    if seat == ALTERNATE:
-        return episode % players
-    if seat == RANDOM:
-        words = room(1, np.uint64)
-        words[0] = stream(seed, episode, _SEATS_STREAM)
-        return below(words, 0, players)
-    return seat
-
-
-@kernel
-def seat_rows(table: np.ndarray, rows: np.ndarray, seat: int, players: int) -> None:
-    """Begins the next episode in some rows of a table of `Game.play`: nobody has acted yet."""
-    for i in range(rows.shape[0]):
-        t = table[rows[i]]
-        t[EPISODE] += 1
-        t[PLY] = 0
-        t[STATUS] = ASKED
-        t[LEARNER] = draw_seat(seat, players, np.uint64(t[SEED]), t[EPISODE])
-        if t[LEARNER] != NOBODY:
-            t[VIEWER] = t[LEARNER]

@@ -94,12 +94,12 @@ def as_action(action: Any) -> Action | None:
 
 
 @kernel
-def first_outside(actions: np.ndarray, num_actions: int) -> int:
-    """The place of the first action that is none of 0 to num_actions - 1, or -1."""
+def all_within(actions: np.ndarray, num_actions: int) -> bool:
+    """Whether all actions are among 0 to num_actions - 1."""
+    ok = True
     for i in range(actions.shape[0]):
-        if actions[i] < 0 or actions[i] >= num_actions:
-            return i
-    return -1
+        ok &= 0 <= actions[i] < num_actions
+    return ok
 
 
 def check_choice(option: str, value: Any, choices: tuple[str, ...]) -> None:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Any, TypeVar
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, TypeAlias
 
 from tricktable_env.envs.spaces import as_action
+from tricktable_env.game import Shared
+from tricktable_env.parts import ALONE, FOUND, all_left, share_out, stop
 
-Result = TypeVar("Result")
+Work: TypeAlias = Callable[..., int]
+"""A kernel that takes parts of the rows as long as there are any; its last arguments are what is
+shared, and which thread this is. It returns what it found, as a set."""
 
 ROWS_A_THREAD = 256
 """Fewer rows are done sooner than a thread is woken up."""
+_PARTS = 32
+"""How many parts there are for each thread: the last one is all that anybody waits for."""
+
+_yield: Callable[[], None] = getattr(os, "sched_yield", lambda: time.sleep(0))
 
 
 class Threads:
@@ -30,51 +41,99 @@ class Threads:
         if read is None or read < 1:
             raise ValueError(f"threads={number!r}; an integer of at least 1 is needed")
         self.number = read
-        self._pool: tuple[int, ThreadPoolExecutor] | None = None
+        self._others: tuple[int, list[_Tasks]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_pool": None}
+        return {**vars(self), "_others": None}
 
-    def run(self, work: Callable[[slice], Result], rows: int) -> list[Result]:
-        """Does a piece of work for parts of the rows, a part a thread, as far as they go round.
+    def run(
+        self, work: Work, arguments: tuple[Any, ...], rows: int, meanwhile: Callable[[], None]
+    ) -> int:
+        """Does a piece of work on some rows, in as many threads as they keep busy.
+
+        Args:
+            work: what is to be done.
+            arguments: its first ones.
+            rows: how many they are.
+            meanwhile: what the calling thread does beside it, once others are at work.
 
         Returns:
-            What it gave for each part, in the order of the rows.
+            All that was found.
 
         Raises:
-            Exception: what it raised for the first part that it failed for, when all are done.
+            Exception: what it raised in one of them, when none is at work any more.
+            KeyboardInterrupt: when all of it is done.
         """
-        parts = min(self.number, rows // ROWS_A_THREAD)
-        if parts < 2:
-            return [work(slice(0, rows))]
-        ends = [rows * part // parts for part in range(parts + 1)]
-        first, *others = map(slice, ends, ends[1:])
-        pool = self._started()
-        begun = [pool.submit(work, part) for part in others]
+        threads = min(self.number, rows // ROWS_A_THREAD)
+        if threads < 2:
+            meanwhile()
+            return work(*arguments, ALONE, 0)
+        task = _Task(work, arguments, share_out(rows, threads, _PARTS))
+        interrupt: KeyboardInterrupt | None = None
+        while True:
+            try:  # again after an interrupt: nobody may go on writing when the caller is told
+                if interrupt is None:
+                    for tasks in self._started()[: threads - 1]:
+                        tasks.put(task)
+                    task.take_parts(-1)
+                    meanwhile()
+                task.take_parts(0)
+                while task.at_work():
+                    _yield()
+                break
+            except KeyboardInterrupt as error:
+                interrupt = error
+        if task.errors:
+            raise task.errors[0]
+        if interrupt is not None:
+            raise interrupt
+        return int(task.shared[FOUND])
+
+    def _started(self) -> list[_Tasks]:
+        """Where the other threads of this process look for work; a fork has none of them."""
+        if self._others is None or self._others[0] != os.getpid():
+            others: list[_Tasks] = [SimpleQueue() for _ in range(self.number - 1)]
+            for me, tasks in enumerate(others, start=1):
+                threading.Thread(target=_serve, args=(me, tasks), daemon=True).start()
+            weakref.finalize(self, _dismiss, others)
+            self._others = os.getpid(), others
+        return self._others[1]
+
+
+class _Task:
+    """One piece of work, and who is at it."""
+
+    def __init__(self, work: Work, arguments: tuple[Any, ...], shared: Shared) -> None:
+        self.work, self.arguments, self.shared = work, arguments, shared
+        self.inside: list[int] = []
+        self.errors: list[Exception] = []
+
+    def take_parts(self, me: int) -> None:
+        self.inside.append(me)
         try:
-            done = work(first)
+            self.work(*self.arguments, self.shared, me)
+        except Exception as error:
+            self.errors.append(error)
+            stop(self.shared)
         finally:
-            _wait_for(begun)
-        return [done, *(each.result() for each in begun)]
+            self.inside.pop()
 
-    def _started(self) -> ThreadPoolExecutor:
-        """The other threads, of this process: a fork has none of its parent's."""
-        if self._pool is None or self._pool[0] != os.getpid():
-            self._pool = os.getpid(), ThreadPoolExecutor(self.number - 1)
-        return self._pool[1]
-
-
-def _wait_for(begun: Sequence[Future[Any]]) -> None:
-    """Waits for all, whatever comes: nobody may go on writing when the caller puts rows back."""
-    interrupt: KeyboardInterrupt | None = None
-    while not all(each.done() for each in begun):
-        try:
-            wait(begun)
-        except KeyboardInterrupt as error:
-            interrupt = error
-    if interrupt is not None:
-        raise interrupt
+    def at_work(self) -> bool:
+        """Whether anybody is, after a while; whoever comes later finds nothing to do."""
+        if self.errors:  # where a kernel fails it does not tell that it leaves
+            return bool(self.inside)
+        return not all_left(self.shared)
 
 
-ALONE = Threads()
-"""The calling thread alone."""
+_Tasks: TypeAlias = "SimpleQueue[_Task | None]"
+
+
+def _serve(me: int, tasks: _Tasks) -> None:
+    while (task := tasks.get()) is not None:
+        task.take_parts(me)
+        del task  # its arrays are not to wait here for the next one
+
+
+def _dismiss(others: list[_Tasks]) -> None:
+    for tasks in others:
+        tasks.put(None)

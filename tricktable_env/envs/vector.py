@@ -102,9 +102,12 @@ class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
         seeds, starts = spread_seeds(seed, self.num_envs), spread_options(options, self.num_envs)
         self.episodes.reset([seeds[r] for r in rows], [starts[r] for r in rows], rows)
         super().reset(seed=as_action(seed))
-        observation, infos = self._shown(self.episodes.sight(), rows)
+        sight = self.episodes.sight()
+        infos = self._infos(sight, rows)
+        if self.episodes.full_information:
+            infos |= self._full(rows)
         self._render_human()
-        return observation, infos
+        return self.episodes.shown(sight), infos
 
     def step(
         self, actions: Any
@@ -121,42 +124,47 @@ class TrickTableVectorEnv(VectorEnv[Any, Any, Any]):
             ResetNeeded: before the first reset.
             IllegalActionError: as `TrickTableEnv.step`, for any row; no row has changed.
         """
-        episodes = self.episodes
-        turn = episodes.step(episodes.read_actions(actions), again=True)
-        observation, infos = self._shown(turn.sight, episodes.rows)
+        episodes, every = self.episodes, self.episodes.rows
+        infos: dict[str, Any] = {}
+
+        def prepare(sight: Sight, last: Last | None) -> None:
+            infos.update(self._infos(sight, every))
+            if last is not None:
+                infos.update(self._final(last))
+
+        turn = episodes.step(episodes.read_actions(actions), True, prepare)
         if episodes.opponents is None:
             infos |= {"rewards": turn.paid, "_rewards": np.ones(self.num_envs, np.bool_)}
-        if turn.lasts:
-            infos |= self._final(turn.lasts)
+        if episodes.full_information:
+            infos |= self._full(every)
         self._render_human()
-        return observation, turn.rewards, turn.ended, np.zeros(self.num_envs, np.bool_), infos
+        unended = np.zeros(self.num_envs, np.bool_)
+        return episodes.shown(turn.sight), turn.rewards, turn.ended, unended, infos
 
-    def _shown(self, sight: Sight, rows: Rows) -> tuple[Observation, dict[str, Any]]:
-        """What all rows see; infos say which rows they are about."""
-        infos = {"action_mask": sight.masks, "seat": self.episodes.viewers.copy()}
-        if self.episodes.full_information:
-            infos["state"] = self.episodes.full()
+    def _infos(self, sight: Sight, rows: Rows) -> dict[str, Any]:
+        """What there is to say beside the observations, and of which rows."""
         about = _marked(self.num_envs, rows)
-        infos |= {f"_{key}": about.copy() for key in infos}
-        return self.episodes.shown(sight), infos
+        return {
+            "action_mask": sight.masks,
+            "seat": sight.viewers,
+            "_action_mask": about,
+            "_seat": about.copy(),
+        }
 
-    def _final(self, lasts: list[Last]) -> dict[str, Any]:
+    def _full(self, rows: Rows) -> dict[str, Any]:
+        return {"state": self.episodes.full(), "_state": _marked(self.num_envs, rows)}
+
+    def _final(self, last: Last) -> dict[str, Any]:
         """The last observations and infos of rows that ended, in Gymnasium's form."""
         n = self.num_envs
-        observations, ended = np.empty(n, object), np.zeros(n, np.bool_)
+        observations = np.fromiter(rows_of(last.observation), object, len(last.rows))
+        ended = _marked(n, last.rows)
         infos: dict[str, Any] = {}
-        for last in lasts:
-            for row, one in zip(last.rows.tolist(), rows_of(last.observation), strict=True):
-                observations[row] = one
-            ended[last.rows] = True
-            for key, (rows, values) in last.infos.items():
-                if key not in infos:
-                    infos[key] = _blank(n, values)
-                    infos[f"_{key}"] = np.zeros(n, np.bool_)
-                infos[key][rows] = values
-                infos[f"_{key}"][rows] = True
+        for key, (rows, values) in last.infos.items():
+            infos[key] = _spread(n, rows, values)
+            infos[f"_{key}"] = ended.copy() if rows is last.rows else _marked(n, rows)
         return {
-            "final_obs": observations,
+            "final_obs": _spread(n, last.rows, observations),
             "_final_obs": ended,
             "final_info": infos,
             "_final_info": ended.copy(),
@@ -242,10 +250,15 @@ def _reset_mask(mask: Any, rows: int) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _blank(n: int, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An array of n rows for values like these, 0 or None."""
+def _spread(n: int, rows: Rows, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Puts values into rows of n, which are in order; the others have 0 or None."""
+    if len(rows) == n:
+        return values
     shape = n, *values.shape[1:]
-    return np.empty(shape, object) if values.dtype == object else np.zeros(shape, values.dtype)
+    out = np.empty(shape, object) if values.dtype == object else np.zeros(shape, values.dtype)
+    if values.dtype == object or values.any():  # masks of episodes that are over are all 0
+        out[rows] = values
+    return out
 
 
 def _marked(n: int, rows: Rows) -> npt.NDArray[np.bool_]:

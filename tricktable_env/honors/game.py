@@ -12,8 +12,26 @@ from tricktable_env.cards import Card, Seat, Suit, Words
 from tricktable_env.game import Action, Bytes, Player, Slice
 from tricktable_env.honors import batch, dealing, notation, observation, positions
 from tricktable_env.honors.rules import MAX_POINTS, Rules, deal_order, pack_options
-from tricktable_env.honors.state import DECK, LEFT, NUM_ACTIONS, OPTIONS, RNG, TRUMP, WORDS
+from tricktable_env.honors.state import (
+    DECK,
+    LEFT,
+    MAX_PLAYERS,
+    NUM_ACTIONS,
+    OPTIONS,
+    RNG,
+    TRUMP,
+    WORDS,
+)
 from tricktable_env.packed import PackedGame, check_trump
+
+_WINNERS = np.array(
+    [
+        ",".join(str(seat) for seat in range(MAX_PLAYERS) if winners >> seat & 1) or None
+        for winners in range(1 << MAX_PLAYERS)
+    ],
+    object,
+)
+"""By the set of the seats that won: nobody yet, or who."""
 
 
 class Honors(PackedGame):
@@ -87,13 +105,12 @@ class Honors(PackedGame):
     # -- words -------------------------------------------------------------------------------
     def outcomes(self, states: Words) -> dict[str, npt.NDArray[Any]]:
         points, won = self._results(states)
-        texts = np.full(len(states), None, object)
-        for row in np.flatnonzero(states[:, LEFT] == 0):
-            texts[row] = ",".join(str(seat) for seat in np.flatnonzero(won[row]))
-        return {"winner": texts, "points": points}
+        won[states[:, LEFT] != 0] = 0
+        return {"winner": _WINNERS.take(won), "points": points}
 
     def shares(self, states: Words) -> npt.NDArray[np.float64]:
-        _, won = self._results(states)
+        _, sets = self._results(states)
+        won = sets[:, None] >> np.arange(self.num_players) & 1
         return won / won.sum(1, keepdims=True)
 
     def margins(self, states: Words) -> npt.NDArray[np.float64]:
@@ -122,10 +139,9 @@ class Honors(PackedGame):
     def seat_of(self, state: Words, player: Player) -> Seat:
         return player
 
-    def _results(self, states: Words) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """Points of each player `[n, P]`, and whether nobody has more `[n, P]`."""
+    def _results(self, states: Words) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Points of each player `[n, P]`, and the sets of those of whom nobody has more `[n]`."""
         points = np.empty((len(states), self.num_players), np.int64)
         won = np.empty(len(states), np.uint64)
         batch.result_rows(states, points, won)
-        seats = np.arange(self.num_players, dtype=np.uint64)
-        return points, won[:, None] >> seats & np.uint64(1) == 1
+        return points, won.view(np.int64)

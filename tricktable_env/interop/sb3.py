@@ -15,7 +15,7 @@ import numpy.typing as npt
 from stable_baselines3.common.vec_env import VecEnv
 
 from tricktable_env.cards import Mask, Seat
-from tricktable_env.envs.episodes import Episodes, Last, OnIllegal, plain
+from tricktable_env.envs.episodes import Episodes, Last, OnIllegal, Sight, plain
 from tricktable_env.envs.gym import show
 from tricktable_env.envs.seating import Opponent
 from tricktable_env.envs.spaces import row_of
@@ -107,7 +107,7 @@ class TrickTableVecEnv(VecEnv):
         self._reset_options()
         self.paid[:] = 0
         sight = self.episodes.sight()
-        self.reset_infos = self._infos(sight.masks)
+        self.reset_infos = self._infos(sight)
         return sight.observations
 
     def step_async(self, actions: Any) -> None:
@@ -125,9 +125,9 @@ class TrickTableVecEnv(VecEnv):
         episodes = self.episodes
         turn = episodes.step(episodes.read_actions(self._actions), again=True)
         self.paid = turn.paid
-        infos = self._infos(turn.sight.masks)
-        for last in turn.lasts:
-            self._add_last(last, infos)
+        infos = self._infos(turn.sight)
+        if turn.last is not None:
+            self._add_last(turn.last, infos)
         return turn.sight.observations, turn.rewards.astype(np.float32), turn.ended, infos
 
     def _add_last(self, last: Last, infos: list[dict[str, Any]]) -> None:
@@ -140,11 +140,11 @@ class TrickTableVecEnv(VecEnv):
                 for row, value in zip(rows.tolist(), values, strict=True):
                     infos[row][key] = plain(value)
 
-    def _infos(self, masks: Mask) -> list[dict[str, Any]]:
+    def _infos(self, sight: Sight) -> list[dict[str, Any]]:
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         if self.episodes.opponents is not None:
-            seats = self.episodes.viewers.tolist()
-            infos = [{"action_mask": m, "seat": s} for m, s in zip(masks, seats, strict=True)]
+            pairs = zip(sight.masks, sight.viewers.tolist(), strict=True)
+            infos = [{"action_mask": mask, "seat": seat} for mask, seat in pairs]
         if self.episodes.full_information:
             for info, state in zip(infos, self.episodes.full(), strict=True):
                 info["state"] = state

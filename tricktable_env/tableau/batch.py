@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tricktable_env.bits import ZERO, ask, decision_key, has, int64, room
+from tricktable_env.bits import ZERO, ask, copy_row, copy_words, decision_key, int64, room
 from tricktable_env.game import (
     ASKED,
     CHOSEN,
@@ -27,9 +27,11 @@ from tricktable_env.game import (
     VIEWER,
 )
 from tricktable_env.jit import kernel
+from tricktable_env.parts import leave, next_part
+from tricktable_env.seats import take_seat
 from tricktable_env.tableau.infostate import sample, view
 from tricktable_env.tableau.observation import encode, encode_full, encode_history, set_mask
-from tricktable_env.tableau.rules import deal, legal, player_of, rewards, step
+from tricktable_env.tableau.rules import deal, player_of, rewards, step
 from tricktable_env.tableau.state import LEFT, MATCH, NUM_ACTIONS, RESULT, TURN, WORDS
 
 
@@ -69,87 +71,178 @@ def play_rows(
     rows: np.ndarray,
     table: np.ndarray,
     actions: np.ndarray,
-    strict: bool,
     opponents: np.ndarray,
     owed: np.ndarray,
     paid: np.ndarray,
     gains: np.ndarray,
+    ended: np.ndarray,
     observations: np.ndarray,
     masks: np.ndarray,
     histories: np.ndarray,
+    viewers: np.ndarray,
+    kept_states: np.ndarray,
+    kept_table: np.ndarray,
+    kept_owed: np.ndarray,
+    shared: np.ndarray,
+    me: int,
 ) -> int:
     """Plays on in some rows; see `Game.play`."""
-    if strict:
-        for i in range(actions.shape[0]):
-            if not has(legal(states[rows[i]]), actions[i]):
-                return -1 - i
     players = paid.shape[1]
     v = room(WORDS, np.uint64)
     mask = room(NUM_ACTIONS, np.int8)
     words = room(1, np.uint64)
     payment = room(2, np.float32)
     seen = 0
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        s = states[row]
-        t = table[row]
-        acted = t[VIEWER]
-        action = NOBODY
-        if actions.shape[0] != 0:
-            action = actions[i]
-            if t[STATUS] == RUNNING:  # the learner's
+    start, end = next_part(shared, me, -1, rows.shape[0])
+    while start < end:
+        for i in range(start, end):
+            row = rows[i]
+            s = states[row]
+            t = table[row]
+            if kept_states.shape[0] != 0:
+                copy_words(s, kept_states[row], WORDS)
+                copy_row(t, kept_table[row])
+                copy_row(owed[row], kept_owed[row])
+            acted = t[VIEWER]
+            if t[STATUS] == RUNNING:  # the action is the learner's
                 for player in range(players):
                     paid[row, player] = owed[row, player]
                     owed[row, player] = 0.0
-        acts = actions.shape[0] != 0
-        while True:
-            if acts:
-                if not step(s, action):
-                    t[CHOSEN] = action
-                    t[STATUS] = ILLEGAL if t[STATUS] == RUNNING else FOUL
-                    break
-                rewards(s, payment)
+            play_on(s, t, True, actions[i], opponents, paid[row], v, mask, words, payment)
+            status = t[STATUS]
+            seen |= 1 << (status + 1)
+            if status == ILLEGAL:  # exactly this, whatever was owed
                 for player in range(players):
-                    paid[row, player] += payment[player]
-                t[PLY] += 1
-                t[STATUS] = ASKED  # who acts next is an opponent, unless the loop ends here
-            to_act = NOBODY if s[LEFT] == ZERO else player_of(s, int64(s[TURN]))
-            t[TO_ACT] = to_act
-            if to_act == NOBODY:
-                t[STATUS] = ENDED
-                break
-            if opponents.shape[0] == 0 or to_act == t[LEARNER]:
-                t[STATUS] = RUNNING
-                break
-            address = opponents[(to_act - t[LEARNER]) % players - 1]
-            if address == 0:
-                t[STATUS] = ASKED
-                break
-            view(s, player_of(s, to_act), v)
-            set_mask(v, mask)
-            words[0] = decision_key(np.uint64(t[SEED]), t[EPISODE], to_act, t[PLY])
-            action = ask(address, v, mask, words)
-            acts = True
-        status = t[STATUS]
-        seen |= 1 << (status + 1)
-        if status == ILLEGAL:  # exactly this, whatever was owed
+                    paid[row, player] = 0.0
+                paid[row, acted] = ILLEGAL_REWARD
+            gains[row] = paid[row, acted]
+            ended[row] = status != RUNNING
+            if status < ASKED:
+                show(s, t, row, opponents, observations, masks, histories, viewers, v)
+        start, end = next_part(shared, me, end, rows.shape[0])
+    return leave(shared, seen)
+
+
+@kernel
+def begin_rows(
+    states: np.ndarray,
+    rows: np.ndarray,
+    table: np.ndarray,
+    deals: bool,
+    seat: int,
+    opponents: np.ndarray,
+    owed: np.ndarray,
+    observations: np.ndarray,
+    masks: np.ndarray,
+    histories: np.ndarray,
+    viewers: np.ndarray,
+    last_observations: np.ndarray,
+    last_histories: np.ndarray,
+    shared: np.ndarray,
+    me: int,
+) -> int:
+    """Begins the next episode in some rows; see `Game.begin`."""
+    players = owed.shape[1]
+    v = room(WORDS, np.uint64)
+    mask = room(NUM_ACTIONS, np.int8)
+    words = room(1, np.uint64)
+    payment = room(2, np.float32)
+    seen = 0
+    start, end = next_part(shared, me, -1, rows.shape[0])
+    while start < end:
+        for i in range(start, end):
+            row = rows[i]
+            s = states[row]
+            t = table[row]
+            if last_observations.shape[0] != 0:
+                copy_row(observations[row], last_observations[i])
+            if last_histories.shape[0] != 0:
+                copy_row(histories[row], last_histories[i])
+            if deals:
+                s[MATCH] = ZERO
+                s[RESULT] = ZERO
+                deal(s)
+            take_seat(t, seat, players)
             for player in range(players):
-                paid[row, player] = 0.0
-            paid[row, acted] = ILLEGAL_REWARD
-        gains[row] = paid[row, acted]
-        if status >= ASKED:
-            continue
-        if opponents.shape[0] == 0 and status == RUNNING:
-            t[VIEWER] = t[TO_ACT]
-        if masks.shape[0] != 0:
-            view(s, player_of(s, t[VIEWER]), v)
-            if observations.shape[0] != 0:
-                encode(v, observations[row], masks[row])
-            else:
-                set_mask(v, masks[row])
-            if histories.shape[0] != 0:
-                encode_history(v, histories[row])
-    return seen
+                owed[row, player] = 0.0
+            play_on(s, t, False, NOBODY, opponents, owed[row], v, mask, words, payment)
+            seen |= 1 << (t[STATUS] + 1)
+            if t[STATUS] < ASKED:
+                show(s, t, row, opponents, observations, masks, histories, viewers, v)
+        start, end = next_part(shared, me, end, rows.shape[0])
+    return leave(shared, seen)
+
+
+@kernel
+def play_on(
+    s: np.ndarray,
+    t: np.ndarray,
+    acts: bool,
+    action: int,
+    opponents: np.ndarray,
+    paid: np.ndarray,
+    v: np.ndarray,
+    mask: np.ndarray,
+    words: np.ndarray,
+    payment: np.ndarray,
+) -> None:
+    """Takes an action, if there is one, and those of compiled opponents; notes how the row is."""
+    players = paid.shape[0]
+    while True:
+        if acts:
+            if not step(s, action):
+                t[CHOSEN] = action
+                t[STATUS] = ILLEGAL if t[STATUS] == RUNNING else FOUL
+                break
+            rewards(s, payment)
+            for player in range(players):
+                paid[player] += payment[player]
+            t[PLY] += 1
+            t[STATUS] = ASKED  # who acts next is an opponent, unless the loop ends here
+        to_act = NOBODY if s[LEFT] == ZERO else player_of(s, int64(s[TURN]))
+        t[TO_ACT] = to_act
+        if to_act == NOBODY:
+            t[STATUS] = ENDED
+            break
+        if opponents.shape[0] == 0 or to_act == t[LEARNER]:
+            t[STATUS] = RUNNING
+            break
+        address = opponents[(to_act - t[LEARNER]) % players - 1]
+        if address == 0:
+            t[STATUS] = ASKED
+            break
+        view(s, player_of(s, to_act), v)
+        set_mask(v, mask)
+        words[0] = decision_key(np.uint64(t[SEED]), t[EPISODE], to_act, t[PLY])
+        action = ask(address, v, mask, words)
+        acts = True
+
+
+@kernel
+def show(
+    s: np.ndarray,
+    t: np.ndarray,
+    row: int,
+    opponents: np.ndarray,
+    observations: np.ndarray,
+    masks: np.ndarray,
+    histories: np.ndarray,
+    viewers: np.ndarray,
+    v: np.ndarray,
+) -> None:
+    """Writes what the viewer of a row sees, as far as there is room for it."""
+    if opponents.shape[0] == 0 and t[STATUS] == RUNNING:
+        t[VIEWER] = t[TO_ACT]
+    if masks.shape[0] == 0:
+        return
+    viewers[row] = t[VIEWER]
+    view(s, player_of(s, t[VIEWER]), v)
+    if observations.shape[0] != 0:
+        encode(v, observations[row], masks[row])
+    else:
+        set_mask(v, masks[row])
+    if histories.shape[0] != 0:
+        encode_history(v, histories[row])
 
 
 @kernel

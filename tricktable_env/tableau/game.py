@@ -12,7 +12,7 @@ from tricktable_env.cards import Card, Seat, Suit, Words
 from tricktable_env.game import Action, Bytes, Player, Slice
 from tricktable_env.packed import PackedGame, check_trump
 from tricktable_env.tableau import batch, dealing, notation, observation, positions
-from tricktable_env.tableau.rules import DRAW, Rules, deal_order, pack_options, player_of
+from tricktable_env.tableau.rules import Rules, deal_order, pack_options, player_of
 from tricktable_env.tableau.state import (
     CALLER,
     DEALER,
@@ -29,7 +29,9 @@ from tricktable_env.tableau.state import (
     note_start,
 )
 
-_WINNERS = np.array(["caller", "dealer", "draw"], object)
+_WINNERS = np.array(["caller", "dealer", "draw", None], object)
+_SHARES = np.array([(1, 0), (0, 1), (0.5, 0.5), (0, 0), (0, 1), (1, 0), (0.5, 0.5)])
+"""Of the winner of a round (2 bits), and the player who was its caller (1 bit) above them."""
 
 
 class Tableau(PackedGame):
@@ -97,15 +99,13 @@ class Tableau(PackedGame):
 
     # -- words -------------------------------------------------------------------------------
     def outcomes(self, states: Words) -> dict[str, npt.NDArray[Any]]:
-        winners = _WINNERS[states[:, RESULT].astype(np.int64) >> 12 & 3]
-        winners[states[:, LEFT] != 0] = None
+        codes = states[:, RESULT].view(np.int64) >> 12 & 3
+        codes[states[:, LEFT] != 0] = 3
+        winners = _WINNERS.take(codes)
         return {"winner": winners, "tricks": states[:, TRICKS : TRICKS + 2].astype(np.int64)}
 
     def shares(self, states: Words) -> npt.NDArray[np.float64]:
-        result = states[:, RESULT].astype(np.int64)
-        winner, caller = result >> 12 & 3, result >> 14 & 1
-        first = np.where(winner == DRAW, 0.5, winner == caller)
-        return np.stack([first, 1 - first], 1)
+        return _SHARES.take(states[:, RESULT].view(np.int64) >> 12 & 7, 0)
 
     def margins(self, states: Words) -> npt.NDArray[np.float64]:
         tricks = states[:, TRICKS : TRICKS + 2].astype(np.float64)
