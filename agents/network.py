@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from agents.card_scores import CARD_WIDTH, card_scores
 from agents.suit_layers import suit_layers
 from tricktable_env.cards import NUM_CARDS, SUIT_SIZE, SUITS
 from tricktable_env.game import Game
@@ -26,8 +27,6 @@ from tricktable_env.game import Game
 ILLEGAL_LOGIT = -1e9
 """The logit of an illegal action: its probability is exactly 0 in float32."""
 NUM_SUITS = len(SUITS)
-CARD_WIDTH = 16
-"""Width of the hidden layer that scores single cards."""
 
 
 class LayoutError(ValueError):
@@ -207,40 +206,30 @@ class CardHead(nn.Module):
     once, not thirteen times.
 
     Args:
-        planes: number of planes of a suit.
-        width: width of its hidden layer.
+        layout: where the observation keeps what.
     """
 
-    higher: Tensor
-
-    def __init__(self, planes: int, width: int) -> None:
+    def __init__(self, layout: Layout) -> None:
         super().__init__()
-        self.own = nn.Linear(planes, width)
-        self.above = nn.Linear(planes, width, bias=False)
-        self.score = nn.Linear(width, 1)
+        self.layout = layout
+        self.own = nn.Linear(layout.planes, CARD_WIDTH)
+        self.above = nn.Linear(layout.planes, CARD_WIDTH, bias=False)
+        self.score = nn.Linear(CARD_WIDTH, 1)
         shrink(self.score, 0.05)
-        ranks = torch.ones(SUIT_SIZE, SUIT_SIZE).triu(1) / NUM_SUITS
-        self.register_buffer("higher", ranks, persistent=False)
 
-    def forward(self, planes: Tensor, context: Tensor) -> Tensor:
-        """Scores every card.
+    def forward(self, observations: Tensor, context: Tensor) -> Tensor:
+        """Scores the cards that may be played; what it says of others means nothing.
 
         Args:
-            planes: `[B, 4, planes x 13]`, in the type of the matrix products.
-            context: `[B, 4, width]`, what the layers say of each suit.
+            observations: `[B, D or more] uint8`.
+            context: `[B, 4, CARD_WIDTH] float32`, what the layers say of each suit.
 
         Returns:
             `[B, 52] float32`.
         """
-        width, count = self.own.weight.shape
-        own = torch.einsum("kp,rs->rkps", self.own.weight, torch.eye(SUIT_SIZE))
-        above = torch.einsum("kp,rs->rkps", self.above.weight, self.higher)
-        # All ranks in one product: as a dense matrix the shared weights take far less time.
-        dense = (own + above).reshape(SUIT_SIZE * width, count * SUIT_SIZE)
-        shift = (context + self.own.bias).to(planes.dtype).repeat(1, 1, SUIT_SIZE)
-        hidden = (functional.linear(planes, dense.to(planes.dtype)) + shift).relu_()
-        hidden = hidden.view(-1, NUM_SUITS * SUIT_SIZE, width)
-        scores: Tensor = (hidden @ self.score.weight[0].to(planes.dtype)).float()
+        weights = (self.own.weight.t(), self.above.weight.t() / NUM_SUITS, self.score.weight[0])
+        places = (self.layout.suit_width, self.layout.legal)
+        scores = card_scores(observations, *places, context + self.own.bias, weights)
         return scores + self.score.bias
 
 
@@ -264,7 +253,7 @@ class SuitNetwork(nn.Module):
         self.suit = nn.Linear(width, SUIT_SIZE + layout.calls)
         shrink(self.suit, 0.05)
         self.context = nn.Linear(width, CARD_WIDTH)
-        self.cards = CardHead(layout.planes, CARD_WIDTH)
+        self.cards = CardHead(layout)
         listed = 0 if layout.calls else layout.num_actions - NUM_CARDS
         self.listed = nn.Linear(2 * width, listed) if listed else None
         if self.listed is not None:
@@ -284,9 +273,8 @@ class SuitNetwork(nn.Module):
         layout = self.layout
         suits, numbers, pool = split(observations, layout, self.dtype)
         by_suit, pooled = self.trunk(suits, numbers, pool, [self.suit, self.context])
-        planes = suits[:, :, : layout.planes * SUIT_SIZE]
         logits = by_suit[:, :, :SUIT_SIZE].flatten(1)
-        logits = logits + self.cards(planes, by_suit[:, :, self.suit.out_features :])
+        logits = logits + self.cards(observations, by_suit[:, :, self.suit.out_features :])
         if layout.calls:
             logits = torch.cat([logits, by_suit[:, :, SUIT_SIZE]], 1)
         elif self.listed is not None:
