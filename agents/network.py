@@ -15,12 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from agents.card_scores import CARD_WIDTH, card_scores
-from agents.suit_layers import suit_layers
+from agents.suit_kernels import read
+from agents.suit_layers import stored, suit_layers
 from tricktable_env.cards import NUM_CARDS, SUIT_SIZE, SUITS
 from tricktable_env.game import Game
 
@@ -154,14 +156,14 @@ class SuitTrunk(nn.Module):
         self.layers = nn.ModuleList([first, *others])
 
     def forward(
-        self, suits: Tensor, numbers: Tensor, pool: Tensor, heads: Sequence[nn.Linear] = ()
+        self, suits: Tensor, pooled: Tensor, trumps: Tensor, heads: Sequence[nn.Linear] = ()
     ) -> tuple[Tensor, Tensor]:
         """Runs the layers.
 
         Args:
             suits: `[B, 4, suit_width]`, in the type of the matrix products.
-            numbers: `[B, numbers]`.
-            pool: `[B, 2, 4]`, the weights of the suits in the two pooled vectors.
+            pooled: `[B, 2 x suit_width + numbers]`.
+            trumps: `[B] int64`, which suit is trump, -1 for none.
             heads: read each suit's last vector.
 
         Returns:
@@ -174,7 +176,7 @@ class SuitTrunk(nn.Module):
         spare = -size % 16  # products with 14 columns take far longer than with 16
         weight = torch.cat([*(head.weight for head in heads), torch.zeros(spare, self.width)])
         bias = torch.cat([*(head.bias for head in heads), torch.zeros(spare)])
-        by_suit, pooled = suit_layers(suits, numbers, pool, weights, (weight, bias))
+        by_suit, pooled = suit_layers(suits, pooled, trumps, weights, (weight, bias))
         return by_suit[:, :, :size], pooled
 
 
@@ -271,8 +273,9 @@ class SuitNetwork(nn.Module):
             values `[B] float32` for the player who looks: zero without a value head.
         """
         layout = self.layout
-        suits, numbers, pool = split(observations, layout, self.dtype)
-        by_suit, pooled = self.trunk(suits, numbers, pool, [self.suit, self.context])
+        observations = observations.contiguous()
+        inputs = split(observations, layout, self.dtype)
+        by_suit, pooled = self.trunk(*inputs, [self.suit, self.context])
         logits = by_suit[:, :, :SUIT_SIZE].flatten(1)
         logits = logits + self.cards(observations, by_suit[:, :, self.suit.out_features :])
         if layout.calls:
@@ -304,33 +307,38 @@ class HiddenCritic(nn.Module):
 
     def forward(self, full: Tensor) -> Tensor:
         """Returns the values `[B] float32` of full-information tensors `[B, F] uint8`."""
-        layout = self.layout
-        suits, numbers, pool = split(full, layout, self.dtype)
-        end = layout.hidden + NUM_SUITS * layout.hidden_width
-        hidden = full[:, layout.hidden : end].view(-1, NUM_SUITS, layout.hidden_width)
-        _, pooled = self.trunk(torch.cat([suits, hidden.to(self.dtype)], 2), numbers, pool)
+        _, pooled = self.trunk(*split(full.contiguous(), self.layout, self.dtype, with_hidden=True))
         value: Tensor = self.value(pooled)
         return value
 
 
-def split(observations: Tensor, layout: Layout, dtype: torch.dtype) -> tuple[Tensor, ...]:
+def split(
+    observations: Tensor, layout: Layout, dtype: torch.dtype, with_hidden: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
     """Cuts observations into what a trunk reads.
 
     Args:
         observations: `[B, D or more] uint8`.
         layout: where the observation keeps what.
         dtype: the type of the results.
+        with_hidden: whether a suit has what only a critic may see too.
 
     Returns:
-        The suits `[B, 4, suit_width]`, the numbers `[B, N]` scaled to 0..1, and the weights of the
-        suits in the pooled vectors `[B, 2, 4]`: the mean, and the trump suit.
+        The suits `[B, 4, S]`; pooled `[B, 2 x S + N]`: the mean over suits, the trump suit and the
+        numbers scaled to 0..1; and which suit is trump, `[B] int64`, -1 for none.
     """
-    blocks = observations[:, : layout.suits_end].view(-1, NUM_SUITS, layout.suit_width)
-    highs = torch.tensor(layout.highs, dtype=torch.float32)
-    numbers = (observations[:, layout.suits_end : layout.legal] / highs).to(dtype)
-    pool = torch.full((len(observations), 2, NUM_SUITS), 1 / NUM_SUITS, dtype=dtype)
-    pool[:, 1] = blocks[:, :, layout.trump]
-    return blocks.to(dtype, memory_format=torch.contiguous_format), numbers, pool
+    hidden_width = layout.hidden_width if with_hidden else 0
+    width, count = layout.suit_width + hidden_width, len(observations)
+    suits = torch.empty(count, NUM_SUITS, width, dtype=dtype)
+    pooled = torch.empty(count, 2 * width + len(layout.highs), dtype=dtype)
+    trumps = torch.empty(count, dtype=torch.int64)
+    read(
+        observations.numpy(),
+        *(layout.suit_width, layout.hidden, hidden_width, layout.trump),
+        np.array(layout.highs, np.float32),
+        *(stored(suits), stored(pooled), trumps.numpy()),
+    )
+    return suits, pooled, trumps
 
 
 def linear(layer: nn.Linear, inputs: Tensor) -> Tensor:

@@ -12,9 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+from agents.suit_kernels import join, part
 
 Layer: TypeAlias = tuple[Tensor, Tensor, Tensor]
 """A `[W, in]`, a `[W]` and B `[W, 2 x in (+ numbers)]`."""
@@ -24,8 +27,8 @@ Trace: TypeAlias = list[tuple[Tensor, Tensor, Tensor]]
 
 def suit_layers(
     suits: Tensor,
-    numbers: Tensor,
-    pool: Tensor,
+    pooled: Tensor,
+    trumps: Tensor,
     layers: Sequence[Layer],
     head: tuple[Tensor, Tensor],
 ) -> tuple[Tensor, Tensor]:
@@ -33,8 +36,8 @@ def suit_layers(
 
     Args:
         suits: `[B, 4, in]`, in the type of the matrix products.
-        numbers: `[B, N]`, read by the first layer's B.
-        pool: `[B, 2, 4]`, the weights of the suits in the two pooled vectors.
+        pooled: `[B, 2 x in (+ numbers)]`, in that type, read by the first layer's B.
+        trumps: `[B] int64`, which suit is trump, -1 for none: its pooled vector is zero.
         layers: their weights, float32; the first has no `h +`.
         head: weights `[K, W]` and `[K]`; multiples of 16 are fast, K = 0 is no head.
 
@@ -44,9 +47,15 @@ def suit_layers(
     """
     flat = [tensor for layer in layers for tensor in layer]
     result: tuple[Tensor, Tensor] = _SuitLayers.apply(  # type: ignore[no-untyped-call]
-        suits, numbers, pool, *head, *flat
+        suits, pooled, trumps, *head, *flat
     )
     return result
+
+
+def stored(tensor: Tensor) -> npt.NDArray[Any]:
+    """The array in which a tensor lies, as the kernels take it."""
+    bits = tensor.view(torch.uint16) if tensor.dtype == torch.bfloat16 else tensor
+    return bits.numpy()
 
 
 class _SuitLayers(torch.autograd.Function):
@@ -54,64 +63,73 @@ class _SuitLayers(torch.autograd.Function):
     def forward(
         ctx: Any,
         suits: Tensor,
-        numbers: Tensor,
-        pool: Tensor,
+        pooled: Tensor,
+        trumps: Tensor,
         head: Tensor,
         head_bias: Tensor,
         *flat: Tensor,
     ) -> tuple[Tensor, Tensor]:
         cast = [tensor.to(suits.dtype) for tensor in flat]
         layers = [(cast[i], cast[i + 1], cast[i + 2]) for i in range(0, len(cast), 3)]
-        hidden, trace = _forward(suits, numbers, pool, layers)
+        hidden, pooled, trace = _forward(suits, pooled, trumps, layers)
         by_suit = functional.linear(hidden.float(), head, head_bias)
-        ctx.kept = (hidden, pool, layers, trace, head.to(suits.dtype))
-        return by_suit, torch.bmm(pool, hidden).flatten(1)
+        ctx.kept = (hidden, trumps, layers, trace, head.to(suits.dtype))
+        return by_suit, pooled
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        hidden, pool, layers, trace, head = ctx.kept
+        hidden, trumps, layers, trace, head = ctx.kept
         by_suit = grads[0].flatten(0, 1)
         head_grads = (
             torch.mm(by_suit.t().to(hidden.dtype), hidden.flatten(0, 1)).float(),
             by_suit.sum(0),
         )
         grad = torch.mm(by_suit.to(hidden.dtype), head).view_as(hidden)
-        grad = grad.baddbmm_(pool.transpose(1, 2), grads[1].view(len(pool), 2, -1))
-        return (None, None, None, *head_grads, *_backward(grad, pool, layers, trace))
+        back = _backward(grad, grads[1].contiguous(), trumps, layers, trace)
+        return (None, None, None, *head_grads, *back)
 
 
 def _forward(
-    suits: Tensor, numbers: Tensor, pool: Tensor, layers: Sequence[Layer]
-) -> tuple[Tensor, Trace]:
-    """Returns the suits' vectors after the last layer, `[B, 4, W]`, and the trace."""
+    suits: Tensor, pooled: Tensor, trumps: Tensor, layers: Sequence[Layer]
+) -> tuple[Tensor, Tensor, Trace]:
+    """Returns the suits' vectors after the last layer, `[B, 4, W]`, their pooled ones, the trace."""
     hidden, trace = suits, Trace()
     for index, (own, bias, shared) in enumerate(layers):
-        pooled = torch.bmm(pool, hidden).flatten(1)
-        if index == 0:
-            pooled = torch.cat([pooled, numbers], 1)
-        context = functional.linear(pooled, shared).unsqueeze(1)
-        update = functional.linear(hidden, own, bias).add_(context).relu_()
+        context = functional.linear(pooled, shared)
+        update = functional.linear(hidden, own, bias)
         trace.append((hidden, pooled, update))
-        hidden = update if index == 0 else hidden + update
-    return hidden, trace
+        before, hidden = (hidden, torch.empty_like(update)) if index else (update[:0], update)
+        pooled = update.new_empty(len(update), 2 * update.shape[2])
+        arrays = (update, context, before, trumps, hidden, pooled)
+        join(*(stored(array) for array in arrays))
+    return hidden, pooled, trace
 
 
-def _backward(grad: Tensor, pool: Tensor, layers: Sequence[Layer], trace: Trace) -> list[Tensor]:
-    """Returns the gradients of the layers' weights, float32, from that of the last `[B, 4, W]`."""
-    spread = pool.transpose(1, 2)
+def _backward(
+    grad: Tensor, pooled_grad: Tensor, trumps: Tensor, layers: Sequence[Layer], trace: Trace
+) -> list[Tensor]:
+    """Returns the gradients of the layers' weights, float32.
+
+    Args:
+        grad: `[B, 4, W]`, of the last vectors by the head, written over.
+        pooled_grad: `[B, 2 x W]`, of the last pooled ones.
+        trumps: as above.
+        layers: as above.
+        trace: from the way there; the updates are written over.
+    """
     grads: list[Tensor] = []
-    for index, (own, _, shared) in reversed(list(enumerate(layers))):
+    for index, (own, bias, shared) in reversed(list(enumerate(layers))):
         hidden, pooled, update = trace[index]
-        inner = torch.ops.aten.threshold_backward(grad, update, 0)
-        rows = inner.flatten(0, 1)
-        context = (inner[:, 0] + inner[:, 1]).add_(inner[:, 2] + inner[:, 3])
+        context, bias_grad = grad.new_empty(len(grad), len(bias)), torch.empty(len(bias))
+        arrays = (grad, pooled_grad, trumps, update, context, bias_grad)
+        part(*(stored(array) for array in arrays))
+        rows = update.flatten(0, 1)
         grads[:0] = (
             torch.mm(rows.t(), hidden.flatten(0, 1)).float(),
-            context.sum(0, dtype=torch.float32),
+            bias_grad,
             torch.mm(context.t(), pooled).float(),
         )
         if index > 0:
-            pooled_grad = torch.mm(context, shared).view(len(pool), 2, -1)
+            pooled_grad = torch.mm(context, shared)
             grad = torch.addmm(grad.flatten(0, 1), rows, own).view_as(grad)
-            grad.baddbmm_(spread, pooled_grad)
     return grads
