@@ -55,16 +55,18 @@ class _CardScores(torch.autograd.Function):
     def forward(
         ctx: Any, observations: Tensor, suit_width: int, legal: int, *inputs: Tensor
     ) -> Tensor:
-        ctx.kept = [observations.numpy(), suit_width, legal]
-        ctx.kept += [tensor.detach().contiguous().numpy() for tensor in inputs]
+        arrays = [tensor.contiguous().numpy() for tensor in inputs]
+        kept: Any = (observations.numpy(), suit_width, legal, *arrays)
         scores = torch.zeros(len(observations), NUM_CARDS)
-        score(*ctx.kept, scores.numpy())
+        score(*kept, scores.numpy())
+        ctx.kept = kept
         return scores
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         outs = [torch.zeros(array.shape) for array in ctx.kept[3:]]
-        score_back(*ctx.kept, grads[0].contiguous().numpy(), *(out.numpy() for out in outs))
+        arrays: Any = (grads[0].contiguous().numpy(), *(out.numpy() for out in outs))
+        score_back(*ctx.kept, *arrays)
         return (None, None, None, *outs)
 
 

@@ -92,7 +92,7 @@ class _SuitLayers(torch.autograd.Function):
 def _forward(
     suits: Tensor, pooled: Tensor, trumps: Tensor, layers: Sequence[Layer]
 ) -> tuple[Tensor, Tensor, Trace]:
-    """Returns the suits' vectors after the last layer, `[B, 4, W]`, their pooled ones, the trace."""
+    """Returns the suits' last vectors `[B, 4, W]`, their pooled ones, and the trace."""
     hidden, trace = suits, Trace()
     for index, (own, bias, shared) in enumerate(layers):
         context = functional.linear(pooled, shared)

@@ -13,15 +13,19 @@ from torch import Tensor
 from torch.nn import functional
 
 from agents import network as networks
+from agents.card_scores import CARD_WIDTH
 from agents.network import (
     ILLEGAL_LOGIT,
     NUM_SUITS,
+    CardHead,
     Layout,
     LayoutError,
     SuitNetwork,
     layout_digest,
+    split,
 )
-from agents.suit_layers import suit_layers
+from agents.suit_kernels import join
+from agents.suit_layers import stored, suit_layers
 from tricktable_env.cards import NUM_CARDS, SUIT_SIZE
 from tricktable_env.game import Game
 from tricktable_env.registry import make_game
@@ -179,41 +183,100 @@ def test_actions_that_are_no_calls_get_a_list_of_logits(game: Game) -> None:
 
 
 # -- the layers written by hand --------------------------------------------------------------
-def plain_layers(suits: Any, numbers: Any, pool: Any, layers: Any, head: Any) -> Any:
+def plain_layers(suits: Any, pooled: Any, trumps: Any, layers: Any, head: Any) -> Any:
     """The formula of `suit_layers`, left to autograd."""
     hidden = suits
     for index, (own, bias, shared) in enumerate(layers):
-        pooled = torch.bmm(pool, hidden).flatten(1)
-        if index == 0:
-            pooled = torch.cat([pooled, numbers], 1)
+        pooled = pooled if index == 0 else plain_pool(hidden, trumps)
         update = (hidden @ own.t() + bias + (pooled @ shared.t()).unsqueeze(1)).relu()
         hidden = update if index == 0 else hidden + update
-    return hidden @ head[0].t() + head[1], torch.bmm(pool, hidden).flatten(1)
+    return hidden @ head[0].t() + head[1], plain_pool(hidden, trumps)
+
+
+def plain_pool(suits: Tensor, trumps: Tensor) -> Tensor:
+    """The mean over suits `[B, 4, W]`, and the trump suit, side by side."""
+    trump = suits[torch.arange(len(suits)), trumps] * (trumps >= 0).unsqueeze(1)
+    return torch.cat([suits.mean(1), trump], 1)
 
 
 @pytest.mark.parametrize("head_size", [0, 5])
-@pytest.mark.parametrize("depth", [1, 3])
-def test_the_layers_and_their_gradients_follow_the_formula(depth: int, head_size: int) -> None:
+@pytest.mark.parametrize(("depth", "width"), [(1, 16), (3, 16), (3, 21)])
+def test_the_layers_and_their_gradients_follow_the_formula(
+    depth: int, width: int, head_size: int
+) -> None:
     torch.manual_seed(depth)
-    suits, numbers, pool = torch.randn(30, 4, 7), torch.rand(30, 3), torch.rand(30, 2, 4)
-    sizes = [7] + [16] * (depth - 1)
+    suits, pooled, trumps = torch.randn(30, 4, 7), torch.randn(30, 17), torch.arange(30) % 5 - 1
+    sizes = [7] + [width] * (depth - 1)
 
     def weight(*shape: int) -> Tensor:
-        return torch.randn(*shape).requires_grad_()
+        return (0.3 * torch.randn(*shape)).requires_grad_()
 
     layers = [
-        (weight(16, size), weight(16), weight(16, 2 * size + 3 * (index == 0)))
+        (weight(width, size), weight(width), weight(width, 2 * size + 3 * (index == 0)))
         for index, size in enumerate(sizes)
     ]
-    head = (weight(head_size, 16), weight(head_size))
+    head = (weight(head_size, width), weight(head_size))
     flat = [*(tensor for layer in layers for tensor in layer), *head]
     results = []
     for compute in (plain_layers, suit_layers):
-        by_suit, pooled = compute(suits, numbers, pool, layers, head)
-        loss = by_suit.sin().sum() + pooled.cos().sum()
-        results.append((by_suit, pooled, *torch.autograd.grad(loss, flat)))
+        by_suit, last = compute(suits, pooled, trumps, layers, head)
+        loss = by_suit.sin().sum() + last.cos().sum()
+        results.append((by_suit, last, *torch.autograd.grad(loss, flat)))
     for plain, ours in zip(*results, strict=True):
         torch.testing.assert_close(ours, plain, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("with_hidden", [False, True])
+def test_the_layers_read_an_observation_suit_by_suit(game: Game, with_hidden: bool) -> None:
+    full, layout = observed(game, 30, 9, full=True), Layout.of(game)
+    blocks = [full[:, : layout.suits_end].view(30, NUM_SUITS, -1)]
+    if with_hidden:
+        blocks.append(full[:, layout.hidden :][:, : NUM_SUITS * layout.hidden_width])
+        blocks[1] = blocks[1].reshape(30, NUM_SUITS, -1)
+    flags = blocks[0][:, :, layout.trump].bool()
+    wanted = torch.where(flags.any(1), flags.long().argmax(1), -1)
+    numbers = full[:, layout.suits_end : layout.legal] / torch.tensor(layout.highs)
+    suits, pooled, trumps = split(full, layout, torch.float32, with_hidden)
+    assert torch.equal(suits, torch.cat(blocks, 2).float())
+    assert torch.equal(trumps, wanted)
+    torch.testing.assert_close(pooled, torch.cat([plain_pool(suits, wanted), numbers], 1))
+
+
+@pytest.mark.parametrize("plies", [0, 1, 9, 40])
+def test_the_cards_scores_and_their_gradients_follow_the_formula(game: Game, plies: int) -> None:
+    torch.manual_seed(plies)
+    layout, observations = Layout.of(game), observed(game, 40, plies)
+    head, context = CardHead(layout), torch.randn(40, 4, CARD_WIDTH, requires_grad=True)
+    for weight in head.parameters():
+        torch.nn.init.normal_(weight)
+    flat = [context, *head.parameters()]
+    blocks = observations[:, : layout.suits_end].view(40, NUM_SUITS, -1).float()
+    planes = blocks[:, :, : layout.planes * SUIT_SIZE].unflatten(2, (-1, SUIT_SIZE)).transpose(2, 3)
+    above = planes.flip(2).cumsum(2).flip(2) - planes  # how many higher cards each plane has
+    hidden = head.own(planes) + head.above(above / NUM_SUITS) + context.unsqueeze(2)
+    plain = head.score(hidden.relu()).flatten(1)
+    legal = observations[:, layout.legal : layout.legal + NUM_CARDS]
+    results = []
+    for scores in (plain, head(observations, context)):
+        seen = scores * legal
+        results.append((seen, *torch.autograd.grad(seen.sin().sum(), flat)))
+    for wanted, ours in zip(*results, strict=True):
+        torch.testing.assert_close(ours, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("width", [5, 16, 40])
+def test_in_bfloat16_the_kernels_round_as_torch_does(width: int) -> None:
+    torch.manual_seed(width)
+    update, hidden = torch.randn(2, 30, 4, width).bfloat16()
+    context, trumps = torch.randn(30, width).bfloat16(), torch.arange(30) % 5 - 1
+    wanted = (update.float() + context.float().unsqueeze(1)).relu().bfloat16()
+    joined, pooled = torch.empty_like(hidden), torch.empty(30, 2 * width, dtype=torch.bfloat16)
+    join(*(stored(tensor) for tensor in (update, context, hidden, trumps, joined, pooled)))
+    assert torch.equal(update, wanted)
+    assert torch.equal(joined, wanted + hidden)
+    assert torch.equal(pooled[:, width:], plain_pool(joined, trumps)[:, width:])
+    mean = (joined[:, 0].float() + joined[:, 1] + (joined[:, 2].float() + joined[:, 3])) / 4
+    assert torch.equal(pooled[:, :width], mean.bfloat16())
 
 
 # -- the type of the products ----------------------------------------------------------------

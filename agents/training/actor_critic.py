@@ -8,9 +8,9 @@ import torch
 from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.type_aliases import PyTorchObs, Schedule
 from torch import Tensor, nn
-from torch.nn import functional
 
 from agents.network import HiddenCritic, SuitNetwork
+from agents.training.choices import draw, judge
 from agents.training.team import Team, apply_together
 
 
@@ -51,12 +51,11 @@ class SuitPolicy(ActorCriticPolicy):
     def forward(self, obs: Tensor, deterministic: bool = False) -> tuple[Tensor, Tensor, Tensor]:
         """Acts: actions `[B]`, values `[B]` and log-probabilities `[B]`."""
         logits, values = self._evaluate(obs)
-        log_probs = functional.log_softmax(logits, 1)
         if deterministic:
-            actions = log_probs.argmax(1)
-        else:
-            actions = torch.multinomial(functional.softmax(logits, 1), 1).squeeze(1)
-        return actions, values, log_probs.gather(1, actions.unsqueeze(1)).squeeze(1)
+            actions = logits.argmax(1)
+            return actions, values, judge(logits, actions)[0]
+        actions, log_probs = draw(logits)
+        return actions, values, log_probs
 
     def evaluate_actions(
         self, obs: PyTorchObs, actions: Tensor
@@ -64,9 +63,7 @@ class SuitPolicy(ActorCriticPolicy):
         """Returns values, log-probabilities of the actions, and entropies, each `[B]`."""
         assert isinstance(obs, Tensor)
         logits, values = self._evaluate(obs)
-        log_probs = functional.log_softmax(logits, 1)
-        entropy = -(functional.softmax(logits, 1) * log_probs).sum(1)
-        return values, log_probs.gather(1, actions.unsqueeze(1)).squeeze(1), entropy
+        return values, *judge(logits, actions)
 
     def predict_values(self, obs: PyTorchObs) -> Tensor:
         """Returns the values `[B]`."""
@@ -78,7 +75,7 @@ class SuitPolicy(ActorCriticPolicy):
         logits, _ = self.network(observation)
         if deterministic:
             return torch.as_tensor(logits.argmax(1))
-        return torch.multinomial(functional.softmax(logits, 1), 1).squeeze(1)
+        return draw(logits)[0]
 
     def _evaluate(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         logits, values = apply_together(self.learner, obs, self.team)
