@@ -56,16 +56,15 @@ class _CardScores(torch.autograd.Function):
         ctx: Any, observations: Tensor, suit_width: int, legal: int, *inputs: Tensor
     ) -> Tensor:
         arrays = [tensor.contiguous().numpy() for tensor in inputs]
-        kept: Any = (observations.numpy(), suit_width, legal, *arrays)
+        ctx.kept = (observations.numpy(), suit_width, legal, *arrays)
         scores = torch.zeros(len(observations), NUM_CARDS)
-        score(*kept, scores.numpy())
-        ctx.kept = kept
+        score(*(*ctx.kept, scores.numpy()))
         return scores
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         outs = [torch.zeros(array.shape) for array in ctx.kept[3:]]
-        arrays: Any = (grads[0].contiguous().numpy(), *(out.numpy() for out in outs))
+        arrays = [tensor.contiguous().numpy() for tensor in (grads[0], *outs)]
         score_back(*ctx.kept, *arrays)
         return (None, None, None, *outs)
 

@@ -39,15 +39,16 @@ class _Judge(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
         log_probs, entropies, totals = torch.empty(3, len(logits)).unbind()
-        arrays: Any = [tensor.numpy() for tensor in (logits, actions, totals, entropies)]
-        judge_rows(*arrays, log_probs.numpy())
-        ctx.kept = arrays
+        tensors = (logits, actions, totals, entropies, log_probs)
+        arrays = [tensor.numpy() for tensor in tensors]
+        judge_rows(*arrays)
+        ctx.kept = arrays[:-1]
         return log_probs, entropies
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
         out = torch.zeros(ctx.kept[0].shape)
-        arrays: Any = [tensor.contiguous().numpy() for tensor in (*grads, out)]
+        arrays = [tensor.contiguous().numpy() for tensor in (*grads, out)]
         judge_back(*ctx.kept, *arrays)
         return out, None
 

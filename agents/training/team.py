@@ -70,24 +70,28 @@ class Team:
         """Returns the sum of what each process gives; the same bits for all of them.
 
         Args:
-            numbers: `[n]`, n the same for all.
+            numbers: `[n]`, n and the type the same for all.
 
         Returns:
-            `[n] float64`.
+            `[n]`, float32 if they are, else float64.
 
         Raises:
             TeamError: a process has ended.
         """
+        kind = np.float32 if numbers.dtype == torch.float32 else np.float64
         if self.size == 1:
-            return numbers.double()
-        room = torch.from_numpy(self._rooms[self._turn, :, : len(numbers)])
+            return numbers if numbers.dtype == torch.float32 else numbers.double()
+        room = torch.from_numpy(self._rooms[self._turn].view(kind)[:, : len(numbers)])
         self._turn ^= 1
         room[self.rank] = numbers
         try:
             self._meet()
         except (EOFError, OSError):
             raise TeamError("a process of the training ended before its work was done") from None
-        return room.sum(0)
+        total = room[0].clone()
+        for other in room[1:]:
+            total += other
+        return total
 
     def _meet(self) -> None:
         """Returns once all have come here."""
@@ -165,7 +169,7 @@ class _Together(torch.autograd.Function):
         own = torch.autograd.grad(ctx.outputs, ctx.parameters, grads)
         ctx.outputs = None  # frees what the way back needed
         total = ctx.team.add_up(torch.cat([grad.flatten() for grad in own]))
-        mean = (total / ctx.team.size).float().split([grad.numel() for grad in own])
+        mean = total.div_(ctx.team.size).split([grad.numel() for grad in own])
         return (
             None,
             None,
