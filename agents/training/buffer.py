@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,6 +23,10 @@ SURE = 0.98
 """From what probability on a choice counts as sure."""
 SURE_SHARE = 0.25
 """What part of the sure choices is learnt from."""
+
+GRAIN = 16
+"""Networks are given multiples of so many rows, and so often the same number: for a number of rows
+that is new, making ready each of their matrix products takes longer than the product itself."""
 
 
 class Rows(NamedTuple):
@@ -163,13 +168,18 @@ class DecisionBuffer(RolloutBuffer):
         Of the choices that the policy was sure of only some are learnt from, others each time: they
         hardly move it. The parts of all processes of the team together
         have nearly `batch_size` decisions, and every process has the same number of parts.
+        Large parts are multiples of GRAIN; what is left over, less than that, waits for another
+        time.
         """
         sure = self.rows.log_probs[: self.pos] > math.log(SURE)
         order = np.flatnonzero(~sure | (self.rng.random(self.pos) < SURE_SHARE))
         self.rng.shuffle(order)
         total = int(self.team.add_up(torch.tensor([len(order)])))
         parts = max(1, round(total / batch_size)) if batch_size else 1
-        for chosen in np.array_split(order, parts):
+        grain = GRAIN if len(order) >= GRAIN**2 * parts else 1
+        ends = np.arange(parts + 1) * (len(order) // grain) // parts * grain
+        for start, end in pairwise(ends):
+            chosen = order[start:end]
             arrays = (*self.rows, self.advantages, self.returns)
             picked = (self.to_torch(array[chosen], copy=False) for array in arrays)
             yield RolloutBufferSamples(*picked)

@@ -21,7 +21,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from agents.network import HiddenCritic, Layout, SuitNetwork, matmul_dtype
 from agents.training.actor_critic import SuitPolicy
-from agents.training.buffer import DecisionBuffer
+from agents.training.buffer import GRAIN, DecisionBuffer
 from agents.training.settings import Settings, training_rules
 from agents.training.team import Team
 from tricktable_env.envs.vector import TrickTableVectorEnv
@@ -162,15 +162,19 @@ class SelfPlayPPO(PPO):
         decisions = np.full(len(rows), -1)
         free = np.flatnonzero(masks.sum(1) > 1)
         if len(free):
-            actions[free], decisions[free] = self._decide(seen[free], buffer)
+            actions[free], decisions[free] = self._decide(seen, free, buffer)
         return actions, decisions
 
-    def _decide(self, seen: npt.NDArray[np.uint8], buffer: DecisionBuffer) -> tuple[Any, Any]:
-        """Lets the policy act; returns the actions and their rows in the buffer."""
+    def _decide(
+        self, seen: npt.NDArray[np.uint8], free: Rows, buffer: DecisionBuffer
+    ) -> tuple[Any, Any]:
+        """Lets the policy act in some rows; returns the actions and their rows in the buffer."""
+        count = len(free)
+        asked = seen[np.resize(free, -count % GRAIN + count)]  # some twice
         with torch.no_grad():
-            acted = self.policy(torch.from_numpy(seen))
-        actions, values, log_probs = (part.numpy() for part in acted)
-        return actions, buffer.add_decisions(seen, actions, values, log_probs)
+            acted = self.policy(torch.from_numpy(asked))
+        actions, values, log_probs = (part.numpy()[:count] for part in acted)
+        return actions, buffer.add_decisions(asked[:count], actions, values, log_probs)
 
 
 def networks(settings: Settings, layout: Layout) -> dict[str, Any]:
