@@ -4,8 +4,8 @@
 
 with x the card's own entry of every plane, n how many higher cards of its suit each plane has, and
 c what is said of the suit; A, B, w and b are the same for all cards. A kernel does only what is
-needed: most entries of the planes are zero, and few cards are legal. As dense matrix products the
-same took a fifth of the time of a training step.
+needed: most entries of the planes are zero, and few cards are legal. As one dense matrix product
+this took five times as long.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ CARD_WIDTH = 16
 """Width of the hidden layer, that of a vector register: a kernel knows its loops' lengths."""
 NUM_SUITS = len(SUITS)
 HIDDEN = SUIT_SIZE * CARD_WIDTH
+"""Numbers in the hidden vectors of a suit's cards, which lie one after the other."""
 
 
 def card_scores(
@@ -35,7 +36,8 @@ def card_scores(
     """Scores the cards that may be played.
 
     Args:
-        observations: `[B, D or more] uint8`, suits first, each beginning with its planes.
+        observations: `[B, D or more] uint8`, contiguous, suits first, each beginning with its
+            planes.
         suit_width: entries of a suit.
         legal: index of the first card in the action mask.
         context: `[B, 4, 16] float32`, c.
@@ -136,7 +138,10 @@ def score_back(
     above_grad: np.ndarray,
     weight_grad: np.ndarray,
 ) -> None:
-    """Adds to the gradients of context, A, B and w what the scores' own `[B, 52]` ask for."""
+    """Writes the gradients of context, A, B and w, zero before, by those of the scores `[B, 52]`.
+
+    B is asked for what lies above a card; seen from a card, that is the sum over those below it.
+    """
     hidden, lower = room(HIDDEN, np.float32), room(HIDDEN, np.float32)
     total, mine = room(CARD_WIDTH, np.float32), room(CARD_WIDTH, np.float32)
     for k in range(CARD_WIDTH):

@@ -3,8 +3,8 @@
     h' = h + ReLU(A h + a + B [mean over suits, trump suit]),    the same A, a, B for every suit
 
 and a head that reads each suit's last h. Written by hand, not left to autograd: gradients are
-summed inside matrix products, sums over suits are spelt out, and only what needs float32 is
-float32, which took a third off the time of a training step.
+summed inside matrix products, only what needs float32 is float32, and all that is to do between two
+products is one kernel (`agents/suit_kernels`).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from rich.console import Console
 import train
 from agents.network import SuitNetwork
 from agents.policy import NetworkAgent, load_policy
-from agents.training.buffer import SURE, SURE_SHARE, DecisionBuffer, credit
+from agents.training.buffer import GRAIN, SURE, SURE_SHARE, DecisionBuffer, credit
 from agents.training.progress import LearningCurve
 from agents.training.selfplay import SelfPlayPPO
 from agents.training.settings import PRESETS, Settings, SettingsError
@@ -190,6 +190,37 @@ def test_the_parts_of_a_rollout_are_nearly_alike_and_all_of_it(game: Game) -> No
     assert max(sizes) - min(sizes) <= 1
     returns = torch.cat([part.returns for part in parts])
     np.testing.assert_array_equal(np.sort(returns.numpy()), np.sort(buffer.returns))
+
+
+def test_large_parts_have_few_different_sizes(game: Game) -> None:
+    _, buffer = collected(replace(SMALL, tables=200), game)
+    buffer.rows.actions[: buffer.pos] = np.arange(buffer.pos)  # a number to know each by
+    drawn = []
+    for _ in range(2):
+        parts = [part.actions.numpy() for part in buffer.get(GRAIN**2 + GRAIN)]
+        sizes = [len(part) for part in parts]
+        assert all(size % GRAIN == 0 for size in sizes)
+        assert max(sizes) - min(sizes) <= GRAIN
+        rows = set(np.concatenate(parts))
+        assert len(rows) == sum(sizes)
+        assert 0 <= buffer.pos - len(rows) < GRAIN
+        drawn.append(set(range(buffer.pos)) - rows)
+    assert drawn[0] != drawn[1] or not buffer.pos % GRAIN
+
+
+def test_the_policy_is_asked_for_multiples_of_few_numbers_of_rows(game: Game) -> None:
+    learner, asked = SelfPlayPPO(replace(SMALL, tables=100), game), []
+    act = learner.policy.forward
+
+    def watched(rows: torch.Tensor, *options: Any) -> Any:
+        asked.append(len(rows))
+        return act(rows, *options)
+
+    learner.policy.forward = watched  # type: ignore[method-assign]
+    learner.train = lambda: None  # type: ignore[method-assign]
+    learner.learn(1)
+    assert len(set(asked)) > 1
+    assert all(count % GRAIN == 0 for count in asked)
 
 
 def test_of_sure_choices_only_some_are_learnt_from_and_others_each_time(game: Game) -> None:
