@@ -362,20 +362,19 @@ class Episodes:
         kept = self._kept if keep else self._not_kept
         if keep:
             kept.table[0, STATUS] = _UNKEPT
-        paid = np.empty((n, self.game.num_players), np.float32)
-        turn = Turn(np.empty(n), paid, np.empty(n, np.bool_), self._blank(n), None)
+        gains, ended, sight = np.empty(n), np.empty(n, np.bool_), self._blank(n)
+        paid = np.empty(self.owed.shape, np.float32)
         fixed, alone = self._called or self._find_opponents()
-        arguments: Any = (
-            *(self.states, self.rows, self.table, actions, fixed, self.owed),
-            *(paid, turn.rewards, turn.ended, *turn.sight, *kept),
-        )
+        before = self.states, self.rows, self.table, actions, fixed, self.owed
         try:
             if alone:
-                meanwhile(turn.sight, None)
-                seen = play(*arguments, ALONE, 0)
+                meanwhile(sight, None)
+                seen = play(*before, paid, gains, ended, *sight, *kept, ALONE, 0)
             else:
-                prepare = functools.partial(meanwhile, turn.sight, None)
+                prepare = functools.partial(meanwhile, sight, None)
+                arguments = *before, paid, gains, ended, *sight, *kept
                 seen = self._threads.run(play, arguments, n, prepare)
+            turn = Turn(gains, paid, ended, sight, None)
             return turn if seen == _ALL_RUN else self._go_on(turn, seen, again, meanwhile)
         except BaseException:
             if not keep:
