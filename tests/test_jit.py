@@ -30,6 +30,20 @@ masks = np.zeros((1, 56), np.int8)
 batch.mask_rows(view, masks)
 print(np.flatnonzero(masks[0]).tolist(), jit.source_digest("tricktable_env"), sep=";")
 """
+POINTS = """
+import numpy as np
+from tricktable_env import jit
+from tricktable_env.honors import batch
+from tricktable_env.honors.state import ANNOUNCED, OPTIONS, SCORE, SCORE_BIAS, WORDS
+
+# Two seats with 6 and 7 points before a deal in which they announced 2 and 0 tricks, and took none.
+states = np.zeros((1, WORDS), np.uint64)
+states[0, OPTIONS], states[0, ANNOUNCED] = 1 << 8 | 2, 1 << 8 | 3
+states[0, SCORE] = SCORE_BIAS + 7 << 8 | SCORE_BIAS + 6
+points, won = np.zeros((1, 2), np.int64), np.zeros(1, np.uint64)
+batch.result_rows(states, points, won)
+print(points[0].tolist(), jit.source_digest("tricktable_env"), sep=";")
+"""
 NO_WRITING = """
 import tempfile
 
@@ -47,8 +61,8 @@ FOLLOWS, ANYTHING = "[0]", "[0, 13]"
 class Answer:
     """What a process said."""
 
-    legal: str
-    """The legal actions."""
+    text: str
+    """The legal actions, or the points."""
     digest: str
     """The key of its cache."""
     compiled: bool
@@ -64,13 +78,13 @@ class Copy:
     cache: Path
     """The folder of its kernels."""
 
-    def ask(self, before: str = "") -> Answer:
-        """Asks for the legal actions in a new process."""
+    def ask(self, before: str = "", program: str = LEGAL) -> Answer:
+        """Asks for the legal actions, or for points, in a new process."""
         cache = str(self.cache)
-        result = run_python(before + LEGAL, path=self.folder, TRICKTABLE_CACHE_DIR=cache)
-        legal, digest = result.stdout.strip().split(";")
+        result = run_python(before + program, path=self.folder, TRICKTABLE_CACHE_DIR=cache)
+        text, digest = result.stdout.strip().split(";")
         assert result.stderr.count(COMPILING) == len(result.stderr.splitlines()) <= 1
-        return Answer(legal, digest, COMPILING in result.stderr)
+        return Answer(text, digest, COMPILING in result.stderr)
 
     def edit(self, file: str, old: str, new: str) -> None:
         """Replaces a piece of a source file that is there once."""
@@ -89,19 +103,19 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     """A copy whose kernels have been compiled by a process that is gone."""
     folder = tmp_path_factory.mktemp("compiled")
     package = Path(tricktable_env.__file__).parent
-    for room in ("tableau", "render"):
+    for room in ("tableau", "honors", "render"):
         shutil.copytree(
             package / room,
             folder / "tricktable_env" / room,
             ignore=shutil.ignore_patterns("__pycache__"),
         )
-    for file in ("bits", "cards", "game", "jit"):
+    for file in ("bits", "cards", "game", "jit", "packed", "parts", "seats"):
         shutil.copy(package / f"{file}.py", folder / "tricktable_env")
     (folder / "tricktable_env" / "__init__.py").touch()
     copy = Copy(folder, folder / "cache")
     copy.cache.mkdir()
     answer = copy.ask()
-    assert (answer.legal, answer.compiled) == (FOLLOWS, True)
+    assert (answer.text, answer.compiled) == (FOLLOWS, True)
     return copy
 
 
@@ -116,7 +130,7 @@ def test_next_process_finds_the_compiled_kernels(compiled: Copy) -> None:
     before = compiled.files()
     assert any(name.endswith(".nbc") for name in before)
     answer = compiled.ask()
-    assert (answer.legal, answer.compiled) == (FOLLOWS, False)
+    assert (answer.text, answer.compiled) == (FOLLOWS, False)
     assert compiled.files() == before
 
 
@@ -134,7 +148,17 @@ def test_edit_of_a_rule_in_another_file_is_seen_by_the_next_process(
     # The kernel that is called, and its own file, stay as they are.
     copy.edit(file, old, new)
     answer = copy.ask()
-    assert (answer.legal, answer.compiled) == (ANYTHING, True)
+    assert (answer.text, answer.compiled) == (ANYTHING, True)
+
+
+def test_edit_of_a_scoring_constant_in_another_file_is_seen_by_the_next_process(
+    copy: Copy,
+) -> None:
+    assert copy.ask(program=POINTS).text == "[2, 7]"
+    assert not copy.ask(program=POINTS).compiled
+    copy.edit("honors/rules.py", "points -= 2 * (", "points -= 3 * (")
+    answer = copy.ask(program=POINTS)
+    assert (answer.text, answer.compiled) == ("[0, 7]", True)
 
 
 def test_edit_taken_back_finds_the_old_kernels_again(copy: Copy) -> None:
@@ -148,7 +172,7 @@ def test_edit_of_what_no_kernel_uses_compiles_nothing(copy: Copy) -> None:
     before = copy.files()
     copy.edit("render/tableau.py", '_NAMES = ("caller", "dealer")', '_NAMES = ("c", "d")')
     answer = copy.ask()
-    assert (answer.legal, answer.compiled) == (FOLLOWS, False)
+    assert (answer.text, answer.compiled) == (FOLLOWS, False)
     assert copy.files() == before
     assert all(answer.digest in name for name in before), "the key is what it was"
 
@@ -156,14 +180,14 @@ def test_edit_of_what_no_kernel_uses_compiles_nothing(copy: Copy) -> None:
 def test_read_only_cache_is_used(compiled: Copy) -> None:
     before = compiled.files()
     answer = compiled.ask(before=NO_WRITING)
-    assert (answer.legal, answer.compiled) == (FOLLOWS, False)
+    assert (answer.text, answer.compiled) == (FOLLOWS, False)
     assert compiled.files() == before
 
 
 def test_cache_that_cannot_be_written_is_no_error(compiled: Copy, tmp_path: Path) -> None:
     empty = Copy(compiled.folder, tmp_path)
     answer = empty.ask(before=NO_WRITING)
-    assert (answer.legal, answer.compiled) == (FOLLOWS, True)
+    assert (answer.text, answer.compiled) == (FOLLOWS, True)
     assert empty.files() == set()
 
 
@@ -171,7 +195,7 @@ def test_cache_folder_that_cannot_be_made_gives_way_to_the_packages_own(copy: Co
     in_the_way = copy.folder / "file"
     in_the_way.touch()
     answer = Copy(copy.folder, in_the_way / "cache").ask()
-    assert (answer.legal, answer.compiled) == (FOLLOWS, True)
+    assert (answer.text, answer.compiled) == (FOLLOWS, True)
     own = copy.folder / "tricktable_env" / "__pycache__" / f"kernels-{answer.digest}"
     assert list(own.glob("*.nbc"))
 
@@ -181,7 +205,7 @@ def test_damaged_cache_files_are_compiled_anew(copy: Copy) -> None:
         whole = file.read_bytes()
         file.write_bytes([whole[: len(whole) // 2], b"", b"\x80\x05junk"][i % 3])
     answer = copy.ask()
-    assert (answer.legal, answer.compiled) == (FOLLOWS, True)
+    assert (answer.text, answer.compiled) == (FOLLOWS, True)
     assert not copy.ask().compiled
 
 
@@ -192,7 +216,7 @@ def test_processes_may_fill_an_empty_cache_at_once(
     empty = Copy(compiled.folder, tmp_path)
     with ThreadPoolExecutor(processes) as pool:
         answers = list(pool.map(lambda _: empty.ask(), range(processes)))
-    assert {answer.legal for answer in answers} == {FOLLOWS}
+    assert {answer.text for answer in answers} == {FOLLOWS}
     assert {name.rpartition(".")[2] for name in empty.files()} == {"nbc"}, "nothing half-written"
     assert not empty.ask().compiled
 
