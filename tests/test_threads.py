@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from env_play import SMALL, FirstLegal, last_legal, legal_choices, make_vec, same
+from gymnasium.error import ResetNeeded
 
 from agents.random import RandomAgent
 from tricktable_env.envs import threads
@@ -101,6 +102,29 @@ def test_an_opponent_that_breaks_the_rules_in_one_thread_leaves_every_row_as_it_
         return str(error.value)
 
     assert fails(1) == fails(4)
+
+
+@pytest.mark.parametrize("number", [1, 4])
+@pytest.mark.parametrize("opponent", ["self", "random", "greedy"])
+def test_an_interrupted_step_is_taken_back_or_asks_for_a_reset(opponent: str, number: int) -> None:
+    env = make_vec(ROWS, opponent=opponent, seat="caller", threads=number)
+    actions = env.reset(seed=0)[1]["action_mask"].argmax(1)
+    before = env.episodes.states.copy()
+
+    def interrupted(sight: Any, last: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        env.episodes.step(actions, True, interrupted)
+    if opponent == "self":
+        with pytest.raises(ResetNeeded):
+            env.step(actions)
+        env.reset()
+    else:
+        assert (env.episodes.states == before).all()
+        twin = make_vec(ROWS, opponent=opponent, seat="caller")
+        twin.reset(seed=0)
+        assert same(env.step(actions), twin.step(actions))
 
 
 def test_opponents_in_python_are_asked_from_the_calling_thread_alone() -> None:
@@ -211,14 +235,15 @@ def test_a_thread_that_comes_late_finds_nothing_and_keeps_nobody_waiting() -> No
     assert set((takers - 1).tolist()) <= {1, 100}
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("number", [1, 2, 5])
-def test_an_interrupt_is_told_when_all_is_done(number: int) -> None:
+def test_an_interrupt_is_told_when_all_is_done(number: int, error: type[BaseException]) -> None:
     takers = np.zeros(5000, np.int64)
 
     def interrupted() -> None:
-        raise KeyboardInterrupt
+        raise error
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(error):
         Threads(number).run(take_rows, (takers,), 5000, interrupted)
     expected = {0} if number == 1 else {100**thread for thread in range(number)}
     assert set(takers.tolist()) <= expected

@@ -62,17 +62,17 @@ class Threads:
 
         Raises:
             Exception: what it raised in one of them, when none is at work any more.
-            KeyboardInterrupt: when all of it is done.
+            BaseException: what `meanwhile` raised, or an interrupt, when all is done.
         """
         threads = min(self.number, rows // ROWS_A_THREAD)
         if threads < 2:
             meanwhile()
             return work(*arguments, ALONE, 0)
         task = _Task(work, arguments, share_out(rows, threads, _PARTS))
-        interrupt: KeyboardInterrupt | None = None
+        raised: BaseException | None = None
         while True:
             try:  # again after an interrupt: nobody may go on writing when the caller is told
-                if interrupt is None:
+                if raised is None:
                     for tasks in self._started()[: threads - 1]:
                         tasks.put(task)
                     task.take_parts(-1)
@@ -81,12 +81,12 @@ class Threads:
                 while task.at_work():
                     _yield()
                 break
-            except KeyboardInterrupt as error:
-                interrupt = error
+            except BaseException as error:
+                raised = error
         if task.errors:
             raise task.errors[0]
-        if interrupt is not None:
-            raise interrupt
+        if raised is not None:
+            raise raised
         return int(task.shared[FOUND])
 
     def _started(self) -> list[_Tasks]:
