@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 
-from tricktable_env.cards import Mask, Words
+from tricktable_env.cards import Mask
 from tricktable_env.envs.seating import Opponent, Policy, read_opponents, read_seat
 from tricktable_env.envs.spaces import (
     Observation,
@@ -29,6 +29,7 @@ from tricktable_env.envs.spaces import (
 )
 from tricktable_env.envs.starts import Options, read_start, seed_word
 from tricktable_env.envs.threads import Threads
+from tricktable_env.envs.turns import Kept, Last, Meanwhile, Sight, Turn, nothing
 from tricktable_env.game import (
     ASKED,
     CHOSEN,
@@ -69,64 +70,6 @@ _UNKEPT = ILLEGAL - 1  # no status
 
 class OpponentError(ValueError):
     """An opponent chose what the rules do not allow; the environment is as it was before."""
-
-
-class Sight(NamedTuple):
-    """What the viewers of all rows see; arrays of 0 rows where it was not asked for."""
-
-    observations: Bytes
-    """`[N, D] uint8`."""
-    masks: Mask
-    """`[N, A] int8`."""
-    histories: Bytes
-    """`[N, H] uint8`."""
-    viewers: Rows
-    """`[N] int64`, the players who see it."""
-
-
-class Kept(NamedTuple):
-    """How all rows were; arrays of 0 rows where nobody needs to know."""
-
-    states: Words
-    """`[N, W] uint64`."""
-    table: Rows
-    """`[N, COLUMNS] int64`."""
-    owed: npt.NDArray[np.float32]
-    """`[N, P] float32`."""
-
-
-class Last(NamedTuple):
-    """What the rows that ended have to say about it."""
-
-    rows: Rows
-    """`[n]`, which they are."""
-    observation: Observation
-    """Of n rows."""
-    infos: dict[str, tuple[Rows, npt.NDArray[Any]]]
-    """By key, the rows that have it and their values."""
-
-
-class Turn(NamedTuple):
-    """What a step gave, row by row."""
-
-    rewards: npt.NDArray[np.float64]
-    """`[N]`, the rewards of those who acted, with what was paid while opponents acted."""
-    paid: npt.NDArray[np.float32]
-    """`[N, P]`, the rewards of all players."""
-    ended: npt.NDArray[np.bool_]
-    """`[N]`, whether the episode ended."""
-    sight: Sight
-    """What is seen now: where the next episode has begun, its first decision."""
-    last: Last | None
-    """Of the rows where the next episode has begun, if there are any."""
-
-
-def _nothing(*whatever: Any) -> None:
-    """Nothing is to be done meanwhile."""
-
-
-Meanwhile: TypeAlias = Callable[[Sight, Last | None], None]
-"""Takes what is seen, and what the rows that ended have to say, before arrays are written."""
 
 
 class Episodes:
@@ -243,7 +186,7 @@ class Episodes:
         deals: bool,
         sight: Sight,
         last: Sight,
-        meanwhile: Callable[[], None] = _nothing,
+        meanwhile: Callable[[], None] = nothing,
     ) -> None:
         """Begins the next episode in rows; shows it in `sight`, and in `last` what stood there."""
         begin: Callable[..., int] = self.game.begin
@@ -338,7 +281,7 @@ class Episodes:
         number = as_action(action)
         return number if number is not None and 0 <= number < self.game.num_actions else None
 
-    def step(self, actions: Actions, again: bool = False, meanwhile: Meanwhile = _nothing) -> Turn:
+    def step(self, actions: Actions, again: bool = False, meanwhile: Meanwhile = nothing) -> Turn:
         """Takes an action in each row, then lets opponents act until it is a learner's turn.
 
         Args:

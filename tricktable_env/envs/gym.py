@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 
 from tricktable_env.cards import Mask, Seat
-from tricktable_env.envs.episodes import Episodes, OnIllegal, Sight
+from tricktable_env.envs.episodes import Episodes, OnIllegal
 from tricktable_env.envs.seating import Opponent
 from tricktable_env.envs.spaces import (
     RENDER_MODES,
@@ -20,6 +20,7 @@ from tricktable_env.envs.spaces import (
     row_of,
 )
 from tricktable_env.envs.starts import Options
+from tricktable_env.envs.turns import Sight
 from tricktable_env.game import VIEWER, Bytes, Game, Player, UnknownOptionError
 from tricktable_env.registry import make_game
 

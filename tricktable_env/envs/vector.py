@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from tricktable_env.cards import Mask, Seat
-from tricktable_env.envs.episodes import Episodes, Last, OnIllegal, Sight
+from tricktable_env.envs.episodes import Episodes, OnIllegal
 from tricktable_env.envs.gym import named_game, show
 from tricktable_env.envs.seating import Opponent
 from tricktable_env.envs.spaces import (
@@ -26,6 +26,7 @@ from tricktable_env.envs.spaces import (
     rows_of,
 )
 from tricktable_env.envs.starts import Options
+from tricktable_env.envs.turns import Last, Sight
 from tricktable_env.game import Bytes, Game, Player, Rows
 
 

@@ -15,10 +15,11 @@ import numpy.typing as npt
 from stable_baselines3.common.vec_env import VecEnv
 
 from tricktable_env.cards import Mask, Seat
-from tricktable_env.envs.episodes import Episodes, Last, OnIllegal, Sight, plain
+from tricktable_env.envs.episodes import Episodes, OnIllegal, plain
 from tricktable_env.envs.gym import show
 from tricktable_env.envs.seating import Opponent
 from tricktable_env.envs.spaces import row_of
+from tricktable_env.envs.turns import Last, Sight
 from tricktable_env.envs.vector import TrickTableVectorEnv
 from tricktable_env.game import Bytes, Player
 
