@@ -77,6 +77,9 @@ def main(
     console.print(_table(figures))
     for library, error in failed.items():
         console.print(f"{library}: could not be run: {error}")
+    if failed:
+        install = 'python -m pip install -c constraints.txt -e ".[bench]"'
+        console.print(f"to install all of them: {install}", markup=False)
     if out:
         document = _write(out, figures, failed, seconds)
         if out.resolve() == peer_tables.ROOT / "docs":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -15,6 +16,7 @@ Options: TypeAlias = Mapping[str, Any]
 
 _KINDS = ("position", "deck")
 _SEED_RANGE = 2**64
+_ROW_BY_ROW = "; for each row of a batch its own: options=[{...}, None, ...]"
 
 
 def seed_word(seed: Any) -> int:
@@ -47,9 +49,11 @@ def read_start(options: Any) -> tuple[str, Any]:
         raise PositionError("a reset starts from a position or from a deck, not from both")
     key, value = named[0] if named else ("", None)
     if key == "position" and not isinstance(value, str):
-        raise PositionError(f"no position: {value!r} is no text")
+        raise PositionError(f"no position: {reprlib.repr(value)} is no text{_ROW_BY_ROW}")
     if key == "deck" and not isinstance(value, list | tuple | np.ndarray):
-        raise PositionError(f"no deck: {value!r} is no list of cards")
+        raise PositionError(f"no deck: {reprlib.repr(value)} is no list of cards")
     if isinstance(value, np.ndarray) and value.ndim != 1:
-        raise PositionError(f"no deck: an array of shape {value.shape} is no list of cards")
+        raise PositionError(
+            f"no deck: an array of shape {value.shape} is no list of cards{_ROW_BY_ROW}"
+        )
     return key, value
