@@ -137,8 +137,9 @@ def main(arguments: Sequence[str]) -> int:
             keep(learner, game, folder, curve)
         why = "Stopped" if isinstance(error, KeyboardInterrupt) else f"Stopped: {error}"
         console.print(
-            f"{why} after {learner.num_timesteps:,} decisions; to go on from "
-            f"{checkpoints.decisions:,}: python train.py --resume {shlex.quote(str(folder.path))}",
+            f"{why} after {learner.num_timesteps:,} decisions; what came after "
+            f"{checkpoints.decisions:,}, the last checkpoint, is played again by: "
+            f"python train.py --resume {shlex.quote(str(folder.path))}",
             soft_wrap=True,
         )
         return FAILED
