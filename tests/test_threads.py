@@ -1,9 +1,11 @@
 """Threads of a batch: what comes out is what one thread gives, whatever goes wrong."""
 
 import copy
+import gc
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +21,8 @@ from tricktable_env.envs.threads import Threads
 from tricktable_env.game import IllegalActionError
 from tricktable_env.interop.sb3 import make_vec_env
 from tricktable_env.jit import kernel
-from tricktable_env.parts import leave, next_part
+from tricktable_env.parts import ALONE, leave, next_part
+from tricktable_env.tableau import batch
 
 ROWS = 11
 
@@ -235,15 +238,15 @@ def test_a_thread_that_comes_late_finds_nothing_and_keeps_nobody_waiting() -> No
     assert set((takers - 1).tolist()) <= {1, 100}
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, MemoryError])
 @pytest.mark.parametrize("number", [1, 2, 5])
-def test_an_interrupt_is_told_when_all_is_done(number: int, error: type[BaseException]) -> None:
+def test_an_interrupt_is_told_when_all_is_done(number: int, kind: type[BaseException]) -> None:
     takers = np.zeros(5000, np.int64)
 
     def interrupted() -> None:
-        raise error
+        raise kind
 
-    with pytest.raises(error):
+    with pytest.raises(kind):
         Threads(number).run(take_rows, (takers,), 5000, interrupted)
     expected = {0} if number == 1 else {100**thread for thread in range(number)}
     assert set(takers.tolist()) <= expected
@@ -264,6 +267,58 @@ def test_an_error_is_raised_when_nobody_is_at_work_any_more(failing: int) -> Non
     with pytest.raises(ZeroDivisionError):  # the other thread is there before the end
         Threads(2).run(work, (), 9, lambda: time.sleep(0.05))
     assert done
+
+
+def test_a_step_that_ends_before_it_came_to_all_rows_leaves_every_row_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    env = make_vec(ROWS, opponent="random", threads=2)
+    _, infos = env.reset(seed=0)
+    for _ in range(3):
+        infos = env.step(infos["action_mask"].argmax(1))[-1]
+    actions, play = infos["action_mask"].argmax(1), env.game.play
+    expected = copy.deepcopy(env).step(actions)
+
+    def timed_out(states: Any, rows: Any, *others: Any) -> int:
+        """As where a handler of signals raises when the kernel returns, and others did little."""
+        if others[-1] == -1:
+            play(states, rows[:5], *others[:-2], ALONE, 0)
+            raise TimeoutError
+        return 0
+
+    with monkeypatch.context() as patched:
+        patched.setattr(batch, "play_rows", timed_out)
+        with pytest.raises(TimeoutError):
+            env.step(actions)
+    assert same(env.step(actions), expected)
+
+
+def test_a_thread_is_started_only_where_there_are_rows_for_it() -> None:
+    before = threading.active_count()
+    env = make_vec(4, opponent="self", threads=10**9)
+    _, infos = env.reset(seed=0)
+    assert threading.active_count() == before + 1  # for four rows there are two
+    env.step(infos["action_mask"].argmax(1))
+    assert threading.active_count() == before + 1
+
+
+def test_work_does_not_pile_up_before_a_thread_that_does_not_come() -> None:
+    held, crew = threading.Event(), Threads(2)
+
+    def work(takers: Any, shared: Any, me: int) -> int:
+        if me > 0:
+            held.wait(60)
+        return take_rows(takers, shared, me)
+
+    given = []
+    for _ in range(5):
+        takers = np.zeros(1000, np.int64)
+        given.append(weakref.ref(takers))
+        crew.run(work, (takers,), 1000, lambda: None)
+    del takers
+    gc.collect()
+    assert sum(ref() is not None for ref in given) <= 2  # it is at one, and another one waits
+    held.set()
 
 
 def test_sb3s_environment_takes_threads_too() -> None:

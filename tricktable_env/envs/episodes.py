@@ -127,16 +127,16 @@ class Episodes:
         self._strict = on_illegal == "raise"
         self._running = self._begun = False
         self._not_kept = Kept(self.states[:0], self.table[:0], self.owed[:0])
-        self._kept = self._blank_rows()
+        self._make_room()
         self._called: tuple[npt.NDArray[np.int64], bool] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what only this process can use, and what steps keep."""
-        return {**vars(self), "_called": None, "_kept": None}
+        return {**vars(self), "_called": None, "_kept": None, "_kept_status": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._kept = self._blank_rows()
+        self._make_room()
 
     @property
     def viewers(self) -> npt.NDArray[np.int64]:
@@ -304,7 +304,7 @@ class Episodes:
         keep = self.opponents is not None or self._strict
         kept = self._kept if keep else self._not_kept
         if keep:
-            kept.table[0, STATUS] = _UNKEPT
+            self._kept_status.fill(_UNKEPT)
         gains, ended, sight = np.empty(n), np.empty(n, np.bool_), self._blank(n)
         paid = np.empty(self.owed.shape, np.float32)
         fixed, alone = self._called or self._find_opponents()
@@ -322,7 +322,7 @@ class Episodes:
         except BaseException:
             if not keep:
                 self._running = False  # it was interrupted, who knows where
-            elif kept.table[0, STATUS] != _UNKEPT:
+            else:
                 self._restore()
             raise
 
@@ -519,8 +519,10 @@ class Episodes:
             raise ResetNeeded("nothing has been dealt yet: call reset()")
 
     # -- errors ------------------------------------------------------------------------------
-    def _blank_rows(self) -> Kept:
-        return Kept(*map(np.empty_like, (self.states, self.table, self.owed)))
+    def _make_room(self) -> None:
+        """Makes room for how all rows were."""
+        self._kept = Kept(*map(np.empty_like, (self.states, self.table, self.owed)))
+        self._kept_status = self._kept.table[:, STATUS]
 
     def _pairs(self) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
         """What is kept, and where it belongs."""
@@ -528,8 +530,10 @@ class Episodes:
         return zip(self._kept, now, strict=True)
 
     def _restore(self) -> None:
+        """Puts rows back as they were; a step may have ended before it came to some of them."""
+        rows = np.flatnonzero(self._kept_status != _UNKEPT)
         for kept, array in self._pairs():
-            array[:] = kept
+            array[rows] = kept[rows]
 
     @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
 import weakref
 from collections.abc import Callable
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
 from tricktable_env.envs.spaces import as_action
@@ -61,20 +62,20 @@ class Threads:
             All that was found.
 
         Raises:
-            Exception: what it raised in one of them, when none is at work any more.
-            BaseException: what `meanwhile` raised, or an interrupt, when all is done.
+            BaseException: what was raised in one of them, or came in between as an interrupt does;
+                nobody is at work any more. Of the rows all are done, unless `work` itself failed.
         """
         threads = min(self.number, rows // ROWS_A_THREAD)
         if threads < 2:
             meanwhile()
             return work(*arguments, ALONE, 0)
         task = _Task(work, arguments, share_out(rows, threads, _PARTS))
-        raised: BaseException | None = None
+        cut: BaseException | None = None
         while True:
-            try:  # again after an interrupt: nobody may go on writing when the caller is told
-                if raised is None:
-                    for tasks in self._started()[: threads - 1]:
-                        tasks.put(task)
+            try:  # again, whatever came in between: none may go on writing when the caller is told
+                if cut is None:
+                    for tasks in self._started(threads - 1):
+                        _give(tasks, task)
                     task.take_parts(-1)
                     meanwhile()
                 task.take_parts(0)
@@ -82,22 +83,24 @@ class Threads:
                     _yield()
                 break
             except BaseException as error:
-                raised = error
+                cut = error
         if task.errors:
             raise task.errors[0]
-        if raised is not None:
-            raise raised
+        if cut is not None:
+            raise cut
         return int(task.shared[FOUND])
 
-    def _started(self) -> list[_Tasks]:
-        """Where the other threads of this process look for work; a fork has none of them."""
+    def _started(self, number: int) -> list[_Tasks]:
+        """Where other threads of this process look for work; a fork has none of them at first."""
         if self._others is None or self._others[0] != os.getpid():
-            others: list[_Tasks] = [SimpleQueue() for _ in range(self.number - 1)]
-            for me, tasks in enumerate(others, start=1):
-                threading.Thread(target=_serve, args=(me, tasks), daemon=True).start()
-            weakref.finalize(self, _dismiss, others)
-            self._others = os.getpid(), others
-        return self._others[1]
+            self._others = os.getpid(), []
+            weakref.finalize(self, _dismiss, self._others[1])
+        others = self._others[1]
+        for me in range(len(others) + 1, number + 1):
+            tasks: _Tasks = SimpleQueue()
+            threading.Thread(target=_serve, args=(me, tasks), daemon=True).start()
+            others.append(tasks)
+        return others[:number]
 
 
 class _Task:
@@ -105,18 +108,18 @@ class _Task:
 
     def __init__(self, work: Work, arguments: tuple[Any, ...], shared: Shared) -> None:
         self.work, self.arguments, self.shared = work, arguments, shared
-        self.inside: list[int] = []
+        self.inside: set[int] = set()
         self.errors: list[Exception] = []
 
     def take_parts(self, me: int) -> None:
-        self.inside.append(me)
         try:
+            self.inside.add(me)
             self.work(*self.arguments, self.shared, me)
         except Exception as error:
             self.errors.append(error)
             stop(self.shared)
         finally:
-            self.inside.pop()
+            self.inside.discard(me)
 
     def at_work(self) -> bool:
         """Whether anybody is, after a while; whoever comes later finds nothing to do."""
@@ -126,6 +129,14 @@ class _Task:
 
 
 _Tasks: TypeAlias = "SimpleQueue[_Task | None]"
+
+
+def _give(tasks: _Tasks, task: _Task) -> None:
+    """Gives a thread something to do, in place of what it has not come for in time."""
+    if not tasks.empty():  # its arrays are not to pile up
+        with contextlib.suppress(Empty):
+            tasks.get_nowait()
+    tasks.put(task)
 
 
 def _serve(me: int, tasks: _Tasks) -> None:
