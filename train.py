@@ -39,6 +39,7 @@ from agents.training.checkpoint import (
     hire_team,
     read_checkpoint,
 )
+from agents.training.choices import DivergedError
 from agents.training.maskable import OpponentPPO
 from agents.training.progress import LearningCurve
 from agents.training.report import RunFolder, RunFolderError, results_table
@@ -131,10 +132,11 @@ def main(arguments: Sequence[str]) -> int:
             results["network_alone"] = {name: evaluate(alone, name) for name in ALONE}
         results["seconds"] = round(time.perf_counter() - started, 1)
         folder.write_results(results)
-    except (KeyboardInterrupt, TeamError, OSError) as error:
+    except (KeyboardInterrupt, TeamError, DivergedError, OSError) as error:
         curve.close()
-        with contextlib.suppress(OSError):  # which may be why it stopped
-            keep(learner, game, folder, curve)
+        if not isinstance(error, DivergedError):  # then its weights are no numbers
+            with contextlib.suppress(OSError):  # which may be why it stopped
+                keep(learner, game, folder, curve)
         why = "Stopped" if isinstance(error, KeyboardInterrupt) else f"Stopped: {error}"
         console.print(
             f"{why} after {learner.num_timesteps:,} decisions; what came after "

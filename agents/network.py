@@ -266,14 +266,15 @@ class SuitNetwork(nn.Module):
         """Evaluates positions as the seats to act see them.
 
         Args:
-            observations: `[B, D or more] uint8`; what follows the flat observation is ignored.
+            observations: `[B, D or more] uint8`, or the same numbers of another type; what follows
+                the flat observation is ignored.
 
         Returns:
             Logits `[B, A] float32`, ILLEGAL_LOGIT where the observation's mask is 0, and the
             values `[B] float32` for the player who looks: zero without a value head.
         """
         layout = self.layout
-        observations = observations.contiguous()
+        observations = observations.to(torch.uint8).contiguous()
         inputs = split(observations, layout, self.dtype)
         by_suit, pooled = self.trunk(*inputs, [self.suit, self.context])
         logits = by_suit[:, :, :SUIT_SIZE].flatten(1)

@@ -78,7 +78,9 @@ class _SuitLayers(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        hidden, trumps, layers, trace, head = ctx.kept
+        if ctx.kept is None:
+            raise RuntimeError("there is one way back only: it writes over the trace")
+        (hidden, trumps, layers, trace, head), ctx.kept = ctx.kept, None
         by_suit = grads[0].flatten(0, 1)
         head_grads = (
             torch.mm(by_suit.t().to(hidden.dtype), hidden.flatten(0, 1)).float(),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from agents.network import ILLEGAL_LOGIT
-from agents.training.choices import draw, judge
+from agents.training.choices import DivergedError, draw, judge
 
 
 def some_logits(rows: int) -> Tensor:
@@ -52,3 +53,21 @@ def test_the_same_generator_draws_the_same() -> None:
         drawn.append(draw(some_logits(90))[0])
     assert torch.equal(drawn[0], drawn[1])
     assert not torch.equal(drawn[0], drawn[2])
+
+
+@pytest.mark.parametrize(
+    "logits", [[float("nan")] * 3, [0.0, float("nan")], [float("inf"), 0.0], []]
+)
+def test_nothing_is_drawn_by_logits_that_are_no_numbers(logits: list[float]) -> None:
+    rows = some_logits(3)
+    rows[1] = torch.tensor(logits + [ILLEGAL_LOGIT] * (9 - len(logits)))
+    with pytest.raises(DivergedError, match=r"drawn by logits (nan|0\.0, nan|inf|of none)"):
+        draw(rows)
+    if logits:  # a loss made of them is none either
+        assert not judge(rows, torch.zeros(3, dtype=torch.int64))[1][1].isfinite()
+
+
+@pytest.mark.parametrize("action", [-1, 9, 2**40])
+def test_an_action_that_there_is_not_is_refused(action: int) -> None:
+    with pytest.raises(ValueError, match=f"actions are 0 to 8, not \\[0, {action}\\]"):
+        judge(some_logits(2), torch.tensor([0, action]))

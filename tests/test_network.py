@@ -129,6 +129,20 @@ def test_illegal_actions_have_no_chance_at_all(game: Game, net: SuitNetwork) -> 
         assert (functional.softmax(logits, 1)[legal] > 0).all()
 
 
+def test_the_same_numbers_of_another_type_say_the_same(game: Game, net: SuitNetwork) -> None:
+    observations = observed(game, 30, 9)
+    for mine, theirs in zip(net(observations), net(observations.float()), strict=True):
+        assert torch.equal(mine, theirs)
+
+
+def test_there_is_one_way_back(game: Game, net: SuitNetwork) -> None:
+    _, values = net(observed(game, 30, 9))
+    parameters = list(net.trunk.parameters())
+    torch.autograd.grad(values.sum(), parameters, retain_graph=True)
+    with pytest.raises(RuntimeError, match="there is one way back only"):
+        torch.autograd.grad(values.sum(), parameters)
+
+
 def test_the_policy_reads_nothing_behind_the_observation(game: Game, net: SuitNetwork) -> None:
     full = observed(game, 30, 9, full=True)
     assert full.shape[1] == game.full_size

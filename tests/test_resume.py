@@ -251,6 +251,18 @@ def test_a_run_stopped_before_its_first_checkpoint_begins_anew(tmp_path: Path) -
     assert results_of(early) == results_of(whole)
 
 
+def test_a_run_whose_weights_diverge_says_so_and_keeps_no_agent_made_of_them(
+    tmp_path: Path,
+) -> None:
+    more = ("--learning-rate", "1e30", "--max-grad-norm", "1e30", "--out", str(tmp_path))
+    process = start(*ARGUMENTS, *more)
+    said, complaints = process.communicate(timeout=90)
+    assert process.returncode == 1
+    assert "Traceback" not in complaints
+    assert "the weights have diverged (a lower --learning-rate may help)" in " ".join(said.split())
+    assert not (tmp_path / "policy.safetensors").exists()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="folders are not held there")
 def test_a_folder_takes_one_run_at_a_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

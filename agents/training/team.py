@@ -21,6 +21,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from agents.training.choices import DivergedError
+
 
 class TeamError(RuntimeError):
     """A process of the team ended before its work was done."""
@@ -124,7 +126,7 @@ def _begin(
 ) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
     torch.set_num_threads(1)
-    with contextlib.suppress(TeamError):  # the team was dismissed
+    with contextlib.suppress(TeamError, DivergedError):  # the team was dismissed, or will be
         team = Team(rank, size)
         team._share(room)
         team._links = [link]
