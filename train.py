@@ -143,6 +143,7 @@ def main(arguments: Sequence[str]) -> int:
             f"{checkpoints.decisions:,}, the last checkpoint, is played again by: "
             f"python train.py --resume {shlex.quote(str(folder.path))}",
             soft_wrap=True,
+            markup=False,
         )
         return FAILED
     finally:
