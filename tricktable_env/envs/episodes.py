@@ -124,7 +124,7 @@ class Episodes:
         self.owed = np.zeros((number, game.num_players), np.float32)
         """`[N, P]`, what was paid before the learner's first decision."""
         self._widths = game.observation_size, game.num_actions, game.history_size
-        self._strict = on_illegal == "raise"
+        self._strict, self._read = on_illegal == "raise", np.zeros(1, np.int64)
         self._running = self._begun = False
         self._not_kept = Kept(self.states[:0], self.table[:0], self.owed[:0])
         self._make_room()
@@ -231,11 +231,12 @@ class Episodes:
 
     # -- playing -----------------------------------------------------------------------------
     def read_action(self, action: Any) -> Actions:
-        """Reads the action of the only row; see `read_actions`."""
+        """Reads the action of the only row, into an array used again; see `read_actions`."""
         number = self._in_space(action)
         if number is None:
             raise self.illegal_action(0, repr(action))
-        return np.array((number,))
+        self._read[0] = number
+        return self._read
 
     def read_actions(self, actions: Any) -> Actions:
         """Reads an action for each row.
